@@ -663,6 +663,10 @@ def test_generators_that_are_refused():
         g = doubled(x)
         return g.send(None)
 
+    def beside_several_kinds(x):
+        return list(zip(doubled(x), [1, "a", None], x))
+
+    refused(beside_several_kinds, X)
     refused(held, X, words="that something else holds")
     refused(catches_all, X, words="GeneratorExit")
     refused(yields_while_closed, X, words="that its consumer has left")

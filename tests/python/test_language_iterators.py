@@ -517,8 +517,15 @@ def test_ranges_and_iterators_are_unpacked():
             s += v * k
         return s
 
+    def beside_a_tuple(x):
+        (a, b), (c, d) = zip((1, "a"), x)
+        e, f = zip(x, [None, 2, 3])
+        return a, b, c, d, e, f
+
     check(of_ranges, 2)
     check(of_iterators, X[:3])
+    for n in (2, 1, 3):
+        check(beside_a_tuple, X[:n])
     check(beside_characters, "some text that is longer than what is unrolled, which are sixty-four characters")
     check(of_ranges, 3)
     check(of_iterators, X)

@@ -316,6 +316,51 @@ def test_deeper_lists():
         check(nested, n)
 
 
+def test_iterators_over_rows():
+    """Iterators go on where `next` has left them."""
+
+    def in_a_loop(rows):
+        s = 0.0
+        for row in rows:
+            pairs = enumerate(row)
+            k, v = next(pairs)
+            s = 3 * s + v
+            k, v = next(pairs, (7, 2.0))
+            s = 3 * s + k * v
+            a, b = next(zip(row, rows[1]))
+            s = 3 * s + a - b
+        return s
+
+    def built(n):
+        rows = []
+        for i in range(n):
+            rows.append([j * i + 0.5 for j in range(i + 1)])
+        return rows
+
+    def goes_on(n):
+        rows = built(n)
+        pairs = enumerate(rows[n - 1])
+        first = next(pairs)
+        found = []
+        for k, v in pairs:
+            found.append((10 * k, v))
+        return first, found
+
+    def beside_others(n):
+        rows = built(n)
+        both = zip(rows[n - 1], range(3, 9))
+        a, b = next(both)
+        s = a * b
+        for a, b in both:
+            s = 3 * s + a - b
+        return s
+
+    check(in_a_loop, [[1.5, 2.5], [3.5, 4.5, 5.5]])
+    check(in_a_loop, [[1.5 * i] * (i + 1) for i in range(30)])
+    check(goes_on, 5)
+    check(beside_others, 5)
+
+
 def test_lists_in_lists_that_are_refused():
     def of_the_caller(row, n):
         rows = []

@@ -45,6 +45,8 @@ def test_sets_are_made():
         lambda x: {1} | [2],
         lambda x: {1} < 3,
         lambda x: {np.zeros(2)},
+        lambda x: list(reversed({1, 2})),
+        lambda x: reversed(frozenset((1, 2))),
     ):
         check(wrong, 1)
 

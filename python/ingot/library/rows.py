@@ -45,8 +45,7 @@ def clear(headers: list[Any], store: list[Any], number: int, /) -> None:
     headers[number] = (start, 0, room)
 
 
-def iterated(self: list[Any]) -> Any:
-    place = 0
+def iterated(self: list[Any], place: int = 0) -> Any:
     while place < len(self):
         yield self[place]
         place += 1

@@ -73,7 +73,7 @@ void need_rank(Tracer& t, size_t rank) {
 
 void need_no_device(Tracer& t, Call& call) {
   if (const Value* like = argument(t, call, SIZE_MAX, "like");
-      like != nullptr && !is_none(*like) && !like->is<Array>()) {
+      like != nullptr && !is_none(*like) && !array_type_of(*like)) {
     raise(t, ExceptionKind::TypeError,
           "The `like` argument must be an array-like that implements the `__array_function__` protocol.");
   }
@@ -103,10 +103,10 @@ DType dtype_of(Tracer& t, const Value& value, nb::handle node) {
 
 std::vector<NodeId> shape_argument(Tracer& t, const Value& shape) {
   std::vector<Value> parts{shape};
-  if (const Static* s = shape.as<Static>(); s != nullptr && PyBytes_Check(s->object.ptr()))
+  if (const nb::object known = known_of(shape); known.is_valid() && PyBytes_Check(known.ptr()))
     unsupported(t, t.here, "a shape that is a bytes object", "use a tuple of ints");
   if (shape.is<Range>()) unsupported(t, t.here, "a shape that is a range", "use a tuple of ints");
-  if (const Array* a = shape.as<Array>(); a != nullptr && a->type.rank() > 0) {
+  if (const std::optional<ir::Type> array = array_type_of(shape); array && array->rank() > 0) {
     raise_by_type(t, "call", "zeros", {shape}, imported("numpy").attr("zeros"));
     unsupported(t, t.here, "a shape that is an array", "use a tuple of ints");
   }

@@ -5,6 +5,7 @@
 #include "frontend/arrays/arguments.h"
 #include "frontend/arrays/memory_order.h"
 #include "frontend/arrays/scalars.h"
+#include "frontend/kinds/strings.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
 
@@ -183,9 +184,9 @@ std::vector<NodeId> broadcast_together(Tracer& t, std::vector<NodeId> operands, 
     for (size_t i = 0; fits && i < lengths.size(); ++i)
       fits = std::ranges::find(common[i], lengths[i]) != common[i].end();
     if (fits) continue;
-    std::vector<NodeId> parts{operand};
-    for (const std::vector<NodeId>& lengths_of_axis : common) parts.push_back(lengths_of_axis[0]);
-    operand = t.builder->make(Op::broadcast, parts);
+    std::vector<NodeId> wanted;
+    for (const std::vector<NodeId>& lengths_of_axis : common) wanted.push_back(lengths_of_axis[0]);
+    operand = repeated(t, operand, wanted);
   }
   return operands;
 }
@@ -197,27 +198,18 @@ NodeId value_for(Tracer& t, const Value& value, DType dtype, bool among) {
   };
   if (is_foreign(t, value))
     use_foreign(t, "store", "", {Static{place()}, Static{nb::int_(0)}, value}, t.here);
-  if (const Maybe* m = value.as<Maybe>()) {
-    const auto number = [&](const Value& one) { return from_node(t, value_for(t, one, dtype, among)); };
-    return value_for(t,
-                     fork(
-                         t, is_there(t, *m), [&] { return number(present(t, value, "the value", t.here)); },
-                         [&] { return number(Static{nb::none()}); }),
-                     dtype, among);
-  }
-  if (const Static* s = value.as<Static>();
-      s != nullptr && (s->object.is_none() || PyUnicode_Check(s->object.ptr()))) {
+  const auto stored_one = [&](const Value& one) { return from_node(t, value_for(t, one, dtype, among)); };
+  if (const auto made = kind_of_value(value).by_presence(t, value, stored_one, t.here))
+    return value_for(t, *made, dtype, among);
+  const nb::object known = known_of(value);
+  if (known.is_valid() && (known.is_none() || PyUnicode_Check(known.ptr()))) {
     // NumPy converts it to a number, or raises.
     const nb::object one = place();
-    try {
-      one[nb::int_(0)] = s->object;
-    } catch (nb::python_error& error) {
-      raise_host_error(t, error);
-    }
+    by_python(t, [&] { one[nb::int_(0)] = known; });
     return value_for(t, Static{one[nb::int_(0)]}, dtype, among);
   }
   if (!kind) {
-    if (value.is<Static>() || value.is<Tuple>() || container_of(value) != 0 || value.is<Characters>()) {
+    if (known.is_valid() || is_sequence(value) || Strings::is_string(value)) {
       unsupported(t, {}, "assigning a " + type_name(t, value) + " to part of an array",
                   "assign element by element");
     }
@@ -230,7 +222,7 @@ NodeId value_for(Tracer& t, const Value& value, DType dtype, bool among) {
               ? "int() argument must be a string, a bytes-like object or a real number, not 'complex'"
               : "float() argument must be a string or a real number, not 'complex'");
   }
-  if (value.is<Array>()) return t.builder->cast(whole(t, value), dtype);
+  if (array_type_of(value)) return t.builder->cast(whole(t, value), dtype);
   if (among && !kind->is_python()) return stage(t, value, dtype);
   if (base::is_int(kind->dtype()) && !kind->is_python() && base::is_int(dtype) && base::is_signed(dtype)) {
     const NodeId integer = stage(t, value, Kind::py_int());
@@ -328,7 +320,10 @@ NodeId fit(Tracer& t, NodeId value, std::span<const NodeId> lengths, bool gather
     need(t.builder->make(Op::bitwise_or, {t.builder->make(Op::equal, {own[i], wanted}), is_one}));
     if (!t.builder->function().is_constant(is_one, 0)) equal = false;
   }
-  if (equal) return value;
+  return equal ? value : repeated(t, value, lengths);
+}
+
+NodeId repeated(Tracer& t, NodeId value, std::span<const NodeId> lengths) {
   std::vector<NodeId> operands{value};
   operands.insert(operands.end(), lengths.begin(), lengths.end());
   return t.builder->make(Op::broadcast, operands);
@@ -357,9 +352,8 @@ Value array_attribute(Tracer& t, const Array& array, const std::string& name, nb
   if (name == "ndim") return Static{nb::int_(array.type.rank())};
   if (name == "size") return Scalar{Kind::py_int(), size_of(t, array.node)};
   if (name == "itemsize") return Static{nb::int_(base::size_of(array.type.dtype()))};
-  if (name == "dtype") {
+  if (name == "dtype")
     return Static{imported("numpy").attr("dtype")(std::string(base::info(array.type.dtype()).numpy))};
-  }
   if (name == "T") {
     const Array view = named(t, array);
     if (array.type.rank() < 2) return viewing(t, view.node, view.access);
@@ -379,7 +373,7 @@ Value array_attribute(Tracer& t, const Array& array, const std::string& name, nb
   if (t.registry.method(name) >= 0) return Method{share(Value(array)), name};
   if (const nb::object member = t.registry.member(name); member.is_valid()) {
     if (PyCallable_Check(member.ptr()) != 0) return Method{share(Value(array)), name};
-    Call call{.positional = {array}, .keywords = {}, .name = name, .node = node};
+    Call call{.positional = {array}, .name = name, .node = node};
     return inline_function(t, t.registry.find(member)->library, call);
   }
   if (!has_attribute(imported("numpy").attr("ndarray"), name.c_str())) {

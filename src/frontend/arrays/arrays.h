@@ -37,6 +37,7 @@ void measure(Tracer& t, NodeId length);
 /// A reduction along axes (ascending), in memory_order; over all axes.
 NodeId reduce(Tracer& t, std::vector<NodeId> operands, ir::Op combiner, std::span<const int64_t> axes);
 NodeId reduce_all(Tracer& t, const std::vector<NodeId>& operands, ir::Op combiner);
+NodeId repeated(Tracer& t, NodeId value, std::span<const NodeId> lengths);  ///< a broadcast
 /// An array broadcast to lengths; `gathered`: the lengths are those of index arrays (for messages).
 NodeId fit(Tracer& t, NodeId value, std::span<const NodeId> lengths, bool gathered = false);
 NodeId both(Tracer& t, NodeId a, NodeId b);

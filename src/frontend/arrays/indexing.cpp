@@ -5,8 +5,10 @@
 #include "frontend/arrays/arguments.h"
 #include "frontend/arrays/arrays.h"
 #include "frontend/arrays/masks.h"
+#include "frontend/arrays/memory_order.h"
 #include "frontend/arrays/scalars.h"
 #include "frontend/kinds/objects.h"
+#include "frontend/kinds/sequences.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
 
@@ -79,7 +81,7 @@ std::array<NodeId, 3> slice_of(Tracer& t, const Slice& slice, NodeId length) {
     const Maybe* m = part.as<Maybe>();
     if (m != nullptr) there[i] = is_there(t, *m);
     bounds[i] = m == nullptr ? plain_number(t, part)
-                             : Scalar{m->present->as<Scalar>()->kind, t.builder->make(Op::value, {m->node})};
+                             : Scalar{*number_kind(*m->present), t.builder->make(Op::value, {m->node})};
   }
   const auto& [lower, upper, by] = bounds;
   const auto or_else = [&](size_t i, NodeId bound, NodeId otherwise) {
@@ -87,9 +89,8 @@ std::array<NodeId, 3> slice_of(Tracer& t, const Slice& slice, NodeId length) {
   };
   for (const Value* part : {&lower, &upper, &by}) {
     const std::optional<Kind> kind = kind_of(*part);
-    const Array* array = part->as<Array>();
-    const bool integer = kind && (array == nullptr || array->type.rank() == 0) &&
-                         (base::is_int(kind->dtype()) || *kind == Kind::py_bool());
+    const bool integer =
+        kind && rank_of(*part).value_or(0) == 0 && (base::is_int(kind->dtype()) || *kind == Kind::py_bool());
     if (is_none(*part) || integer) continue;
     need_one_kind(t, ExceptionKind::TypeError, {*part});
     raise(t, ExceptionKind::TypeError, "slice indices must be integers or None or have an __index__ method");
@@ -97,8 +98,8 @@ std::array<NodeId, 3> slice_of(Tracer& t, const Slice& slice, NodeId length) {
   const auto is_unsigned_64 = [&t](const Value& part) { return number_kind(part) == Kind(DType::UInt64); };
   // Numbers beyond 64 bits are clipped.
   const auto given = [&](const Value& part) {
-    if (const Static* s = part.as<Static>(); s != nullptr && !static_int(part))
-      return t.builder->index(s->object < nb::int_(0) ? INT64_MIN : INT64_MAX);
+    if (const int side = side_of_64_bits(part); side != 0)
+      return t.builder->index(side < 0 ? INT64_MIN : INT64_MAX);
     if (!is_unsigned_64(part)) return stage_index(t, part);
     const NodeId integer = stage(t, part, Kind::py_int());
     return t.builder->make(
@@ -140,97 +141,117 @@ std::array<NodeId, 3> slice_of(Tracer& t, const Slice& slice, NodeId length) {
 
 namespace {
 
-Indexing classify(Tracer& t, const Array& array, const Value& index, nb::handle node) {
-  std::vector<Value> parts = index.is<Tuple>() ? index.as<Tuple>()->members : std::vector<Value>{index};
-  for (Value& part : parts) part = plain_number(t, part);
-  for (Value& part : parts) part = present(t, part, "an index", node);
-  for (const Value& part : parts)
-    if (is_foreign(t, part)) use_foreign(t, "subscript", "", {array, index}, node);
-  const int rank = array.type.rank();
-  const auto is_ellipsis = [](const Value& v) {
-    return v.is<Static>() && v.as<Static>()->object.is(nb::ellipsis());
-  };
-  if (std::ranges::count_if(parts, is_ellipsis) > 1)
-    raise(t, ExceptionKind::IndexError, "an index can only have a single ellipsis ('...')");
-  int taken = 0;
-  for (const Value& part : parts) {
-    const Array* a = part.as<Array>();
-    const std::optional<Kind> kind = kind_of(part);
-    if (kind && base::is_bool(kind->dtype())) taken += a == nullptr ? 0 : a->type.rank();
-    else if (!is_none(part) && !is_ellipsis(part)) ++taken;
-  }
-  if (taken > rank) {
-    raise(t, ExceptionKind::IndexError,
-          "too many indices for array: array is " + std::to_string(rank) + "-dimensional, but " +
-              std::to_string(taken) + " were indexed");
-  }
-  Indexing result;
-  for (Value& part : parts) {
-    const Array* a = part.as<Array>();
-    if (a == nullptr || a->type.rank() > 0 || !base::is_int(a->type.dtype())) continue;
-    part = from_node(t, whole(t, part));
-    result.copies = true;
-  }
-  result.open = std::ranges::any_of(parts, is_ellipsis);
-  if (!result.open) parts.emplace_back(Static{nb::ellipsis()});
-  int axis = 0;
-  const Slice all{share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::none()}})};
-  const auto add_range = [&](const Slice& slice) {
-    const auto [start, length, step] = slice_of(t, slice, t.builder->length(array.node, axis));
-    result.items.push_back({Indexing::Part::Range, axis++, start, length, step, {}});
-  };
-  for (const Value& part : parts) {
-    const std::optional<Kind> kind = kind_of(part);
-    if (is_ellipsis(part)) {
-      for (int left = rank - taken; left > 0; --left) add_range(all);
-    } else if (is_none(part)) {
-      result.items.push_back({Indexing::Part::New, -1, {}, {}, {}, {}});
-    } else if (const Slice* slice = part.as<Slice>()) {
-      add_range(*slice);
-    } else if (part.is<Array>() && kind == Kind(DType::Bool)) {
-      take_mask(t, result, part, axis, array.node);
-      axis += part.as<Array>()->type.rank();
-    } else if (part.is<Array>() && base::is_int(base::known(kind).dtype())) {
+IndexPart index_part(const Value& value) { return kind_of_value(value).index_part(value); }
+
+}  // namespace
+
+int axes_of_part(const Value& part) {
+  const IndexPart is = index_part(part);
+  if (is == IndexPart::NewAxis || is == IndexPart::Ellipsis || is == IndexPart::Flag) return 0;
+  return is == IndexPart::Mask ? *rank_of(part) : 1;
+}
+
+void need_axes(Tracer& t, int taken, int rank) {
+  if (taken <= rank) return;
+  raise(t, ExceptionKind::IndexError,
+        "too many indices for array: array is " + std::to_string(rank) + "-dimensional, but " +
+            std::to_string(taken) + " were indexed");
+}
+
+void raise_no_index(Tracer& t) {
+  raise(t, ExceptionKind::IndexError,
+        "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
+        "arrays are valid indices");
+}
+
+namespace {
+
+/// Adds a part that is no slice and no ellipsis, for the axes from `axis` on.
+void add_part(Tracer& t, Indexing& result, const Value& part, int axis, NodeId array, nb::handle node) {
+  switch (index_part(part)) {
+    case IndexPart::NewAxis: result.items.push_back({Indexing::Part::New, -1, {}, {}, {}, {}}); return;
+    case IndexPart::Mask: return take_mask(t, result, part, axis, array);
+    case IndexPart::Numbers:
       result.advanced = true;
       result.items.push_back(
-          {Indexing::Part::Array, axis++, {}, {}, {}, t.builder->cast(whole(t, part), DType::Int64)});
-    } else if (kind && base::is_int(kind->dtype()) && !is_object_of_numpy(part)) {
+          {Indexing::Part::Array, axis, {}, {}, {}, t.builder->cast(whole(t, part), DType::Int64)});
+      return;
+    case IndexPart::Number:
       result.items.push_back({Indexing::Part::Point, axis, stage_index(t, part), {}, {}, {}});
-      ++axis;
-    } else if (container_of(part) != 0) {
-      unsupported(t, node, "an index that is a " + type_name(t, part), "index with np.array(...)");
-    } else if (kind && base::is_bool(kind->dtype())) {
-      unsupported(t, node, "an index that is one bool", "use `if`");
-    } else if (part.is<Array>()) {
-      raise(t, ExceptionKind::IndexError, "arrays used as indices must be of integer (or boolean) type");
-    } else {
-      need_one_kind(t, ExceptionKind::IndexError, {part});
-      raise(t, ExceptionKind::IndexError,
-            "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
-            "arrays are valid indices");
-    }
+      return;
+    case IndexPart::Flag: unsupported(t, node, "an index that is one bool", "use `if`");
+    default: break;
   }
+  if (is_sequence(part))
+    unsupported(t, node, "an index that is a " + type_name(t, part), "index with np.array(...)");
+  if (array_type_of(part))
+    raise(t, ExceptionKind::IndexError, "arrays used as indices must be of integer (or boolean) type");
+  need_one_kind(t, ExceptionKind::IndexError, {part});
+  raise_no_index(t);
+}
+
+/// Checks points, and decides how the parts are taken together.
+void settle_parts(Tracer& t, Indexing& result, NodeId array) {
+  const auto count = [&](Indexing::Part part) {
+    return std::ranges::count(result.items, part, &Indexing::Item::part);
+  };
   const bool one_mask = result.mask && !result.items.empty() && result.items[0].part == Indexing::Part::Array;
-  const auto others = std::ranges::count_if(result.items, [](const Indexing::Item& i) {
-    return i.part == Indexing::Part::Point || i.part == Indexing::Part::New;
-  });
-  const auto arrays = std::ranges::count(result.items, Indexing::Part::Array, &Indexing::Item::part);
-  if (!one_mask || others > 0 || arrays != t.builder->function().type(result.mask).rank()) result.mask = {};
+  const bool others = count(Indexing::Part::Point) > 0 || count(Indexing::Part::New) > 0;
+  if (!one_mask || others || count(Indexing::Part::Array) != t.builder->function().type(result.mask).rank())
+    result.mask = {};
   // Points are checked at the access; together with index arrays a point is an index array without axes.
   for (Indexing::Item& item : result.items) {
     if (item.part != Indexing::Part::Point) continue;
-    item.start = in_range(t, item.start, t.builder->length(array.node, item.axis), item.axis);
+    item.start = in_range(t, item.start, t.builder->length(array, item.axis), item.axis);
     if (result.advanced) {
       item.part = Indexing::Part::Array;
       item.array = item.start;
     }
   }
+}
+
+Indexing classify(Tracer& t, const Array& array, const Value& index, nb::handle node) {
+  std::vector<Value> parts = parts_of_index(index);
+  for (Value& part : parts) part = plain_number(t, part);
+  for (Value& part : parts) part = present(t, part, "an index", node);
+  for (const Value& part : parts)
+    if (is_foreign(t, part)) use_foreign(t, "subscript", "", {array, index}, node);
+  const int rank = array.type.rank();
+  const auto ellipses = std::ranges::count(parts, IndexPart::Ellipsis, index_part);
+  if (ellipses > 1) raise(t, ExceptionKind::IndexError, "an index can only have a single ellipsis ('...')");
+  int taken = 0;
+  for (const Value& part : parts) taken += axes_of_part(part);
+  need_axes(t, taken, rank);
+  Indexing result;
+  for (Value& part : parts) {
+    if (index_part(part) != IndexPart::Numbers || rank_of(part) > 0) continue;
+    part = from_node(t, whole(t, part));
+    result.copies = true;
+  }
+  result.open = ellipses > 0;
+  if (!result.open) parts.emplace_back(Static{nb::ellipsis()});
+  int axis = 0;
+  const auto add_range = [&](const Slice& slice) {
+    const auto [start, length, step] = slice_of(t, slice, t.builder->length(array.node, axis));
+    result.items.push_back({Indexing::Part::Range, axis++, start, length, step, {}});
+  };
+  for (const Value& part : parts) {
+    if (const Slice* slice = part.as<Slice>()) {
+      add_range(*slice);
+    } else if (index_part(part) == IndexPart::Ellipsis) {
+      for (int left = rank - taken; left > 0; --left) add_range(slice_from(Static{nb::none()}));
+    } else {
+      add_part(t, result, part, axis, array.node, node);
+      axis += axes_of_part(part);
+    }
+  }
+  settle_parts(t, result, array.node);
   return result;
 }
 
 void take_mask(Tracer& t, Indexing& result, const Value& mask, int axis, NodeId array) {
   const NodeId flags = whole(t, mask);
-  const int rank = mask.as<Array>()->type.rank();
+  const int rank = *rank_of(mask);
   for (int k = 0; k < rank; ++k) {
     const NodeId size = t.builder->length(array, axis + k);
     const NodeId given = t.builder->length(flags, k);
@@ -344,13 +365,8 @@ std::vector<NodeId> index_arrays(Tracer& t, const Indexing& indexing) {
   NodeId like;
   for (const NodeId array : arrays)
     if (t.builder->function().type(array).is_array()) like = array;
-  for (NodeId& array : arrays) {
-    if (t.builder->function().type(array).is_array()) continue;
-    std::vector<NodeId> operands{array};
-    const std::vector<NodeId> lengths = lengths_of(t, like);
-    operands.insert(operands.end(), lengths.begin(), lengths.end());
-    array = t.builder->make(Op::broadcast, operands);
-  }
+  for (NodeId& array : arrays)
+    if (!t.builder->function().type(array).is_array()) array = repeated(t, array, lengths_of(t, like));
   return arrays;
 }
 
@@ -384,69 +400,54 @@ std::vector<int64_t> gathered_order(const Indexing& indexing, int index_rank) {
 /// The array and the index without lists and single bools, for the same part; none: it has none of these.
 std::optional<std::pair<Array, Value>> without_sequences(Tracer& t, const Array& array, const Value& index,
                                                          nb::handle node) {
-  std::vector<Value> parts = index.is<Tuple>() ? index.as<Tuple>()->members : std::vector<Value>{index};
+  std::vector<Value> parts = parts_of_index(index);
   bool changed = false;
   size_t flag = parts.size();
   size_t open = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     Value& part = parts[i];
-    const bool is_list = part.is<List>();
     if (const Range* range = part.as<Range>()) {
       part = array_of_range(t, *range, node);
       changed = true;
       continue;
     }
-    if ((is_list || part.is<Tuple>()) && !is_foreign(t, part)) {
+    if ((part.is<List>() || part.is<Tuple>()) && !is_foreign(t, part)) {
       const bool empty = elements_of(t, part, node).empty();
       part = array_of(t, part, node);
-      const DType dtype = part.as<Array>()->type.dtype();
-      if (!empty && !base::is_int(dtype) && !base::is_bool(dtype)) {
-        raise(t, ExceptionKind::IndexError,
-              "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
-              "arrays are valid indices");
-      }
+      if (!empty && index_part(part) == IndexPart::Other) raise_no_index(t);
       if (empty) part = from_node(t, t.builder->cast(whole(t, part), DType::Int64));
       changed = true;
       continue;
     }
-    const std::optional<Kind> kind = kind_of(part);
-    if (const Array* a = part.as<Array>();
-        a != nullptr && a->type.rank() == 0 && base::is_bool(a->type.dtype()))
-      part = from_node(t, whole(t, part));
-    if (number_kind(part) && base::is_bool(kind->dtype())) {
-      flag = i;
-      ++open;
-    }
+    if (index_part(part) != IndexPart::Flag) continue;
+    part = without_0d(t, part);
+    flag = i;
+    ++open;
   }
   if (open == 0)
     return changed ? std::optional(std::pair(array, Value(Tuple{std::move(parts)}))) : std::nullopt;
   for (size_t i = 0; i < parts.size(); ++i) {
-    if (i != flag && !parts[i].is<Slice>() && !is_none(parts[i]) &&
-        !(parts[i].is<Static>() && parts[i].as<Static>()->object.is(nb::ellipsis())))
-      unsupported(t, node, "a bool among other indices", "use `if`");
+    const IndexPart is = index_part(parts[i]);
+    const bool is_open = is == IndexPart::Slice || is == IndexPart::NewAxis || is == IndexPart::Ellipsis;
+    if (i != flag && !is_open) unsupported(t, node, "a bool among other indices", "use `if`");
   }
   // One bool is a mask without axes: a new axis, of which it takes the only element or none.
   const NodeId bit = stage(t, parts[flag], Kind::py_bool());
   parts[flag] = Static{nb::none()};
-  size_t after = 0;
-  for (size_t i = parts.size(); i-- > flag + 1;) {
-    const bool is_open = parts[i].is<Static>() && parts[i].as<Static>()->object.is(nb::ellipsis());
-    after += is_open ? 0 : 1;
-  }
+  const auto later = parts.begin() + static_cast<ptrdiff_t>(flag) + 1;
+  const auto rest = std::span(later, parts.end());
+  const size_t after =
+      rest.size() - static_cast<size_t>(std::ranges::count(rest, IndexPart::Ellipsis, index_part));
   const Indexing expanded = classify(t, array, Tuple{parts}, node);
   const NodeId view = take_part(t, array.node, expanded);
-  bool ellipsis_before = false;
-  for (size_t i = 0; i < flag; ++i) {
-    ellipsis_before =
-        ellipsis_before || (parts[i].is<Static>() && parts[i].as<Static>()->object.is(nb::ellipsis()));
-  }
+  const bool ellipsis_before =
+      std::ranges::count(std::span(parts.begin(), later), IndexPart::Ellipsis, index_part) > 0;
   const ir::Type type = t.builder->function().type(view);
   const size_t place = ellipsis_before ? static_cast<size_t>(type.rank()) - 1 - after : flag;
   const NodeId one = t.builder->index(1);
   const NodeId flags = t.builder->make(Op::broadcast, {bit, one});
   const NodeId taken = t.builder->make(Op::compress, {t.builder->make(Op::iota, {one}, {0}), flags});
-  const Slice all{share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::none()}})};
-  std::vector<Value> chosen(place, all);
+  std::vector<Value> chosen(place, slice_from(Static{nb::none()}));
   chosen.push_back(from_node(t, taken));
   return std::pair(viewing(t, view, array.access), Value(Tuple{std::move(chosen)}));
 }
@@ -483,9 +484,7 @@ Value index_array(Tracer& t, const Array& array, const Value& index, nb::handle 
   }
   const NodeId gathered = t.builder->make(Op::gather, operands, axes);
   const std::vector<int64_t> order = gathered_order(indexing, t.builder->function().type(arrays[0]).rank());
-  if (std::ranges::is_sorted(order)) return from_node(t, gathered);
-  const NodeId operand[] = {gathered};
-  return from_node(t, t.builder->make(Op::transpose, operand, order));
+  return from_node(t, transposed(t, gathered, order));
 }
 
 namespace {
@@ -522,7 +521,7 @@ void assign_index(Tracer& t, const Array& array, const Value& index, const Value
   const bool is_element = indexing.is_point(array.type.rank()) && !indexing.open;
   if (is_sequence && !is_foreign(t, value) && !is_element) {
     const Value made = array_of(t, value, node, dtype);
-    need_depth(t, made.as<Array>()->type.rank(), indexing);
+    need_depth(t, *rank_of(made), indexing);
     return assign_index(t, array, index, made, node);
   }
   if (is_element) {
@@ -572,12 +571,7 @@ void assign_mask(Tracer& t, NodeId view, const Indexing& indexing, NodeId value)
   if (mask_rank < type.rank()) {
     std::vector<int64_t> trailing(static_cast<size_t>(type.rank() - mask_rank));
     std::iota(trailing.begin(), trailing.end(), mask_rank);
-    const NodeId operand[] = {mask};
-    mask = t.builder->make(Op::expand, operand, trailing);
-    std::vector<NodeId> operands{mask};
-    const std::vector<NodeId> lengths = lengths_of(t, view);
-    operands.insert(operands.end(), lengths.begin(), lengths.end());
-    mask = t.builder->make(Op::broadcast, operands);
+    mask = repeated(t, t.builder->make(Op::expand, {&mask, 1}, trailing), lengths_of(t, view));
   }
   t.builder->make(Op::write,
                   {view, t.builder->make(Op::select, {mask, value, t.builder->make(Op::read, {view})})});
@@ -612,17 +606,9 @@ void assign_gathered(Tracer& t, NodeId array, NodeId view, const Indexing& index
   }
   values = fit(t, values, shown, true);
   take_from_the_end(t, array, indexing, arrays);
-  std::vector<NodeId> operands{values};
-  if (f.type(values).is_scalar()) {
-    operands.insert(operands.end(), gathered_lengths.begin(), gathered_lengths.end());
-    values = t.builder->make(Op::broadcast, operands);
-  } else if (!std::ranges::is_sorted(order)) {
-    std::vector<int64_t> inverse(order.size());
-    for (size_t i = 0; i < order.size(); ++i)
-      inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-    values = t.builder->make(Op::transpose, operands, inverse);
-  }
-  operands = {view, values};
+  values = f.type(values).is_scalar() ? repeated(t, values, gathered_lengths)
+                                      : transposed(t, values, inverse_of(order));
+  std::vector<NodeId> operands{view, values};
   operands.insert(operands.end(), arrays.begin(), arrays.end());
   t.builder->make(Op::scatter, operands, attributes);
 }

@@ -31,9 +31,7 @@ void check_size(Tracer& t, std::span<const NodeId> lengths, DType dtype) {
 
 Array filled(Tracer& t, std::span<const NodeId> lengths, NodeId value) {
   check_size(t, lengths, t.builder->function().type(value).dtype());
-  std::vector<NodeId> operands{value};
-  operands.insert(operands.end(), lengths.begin(), lengths.end());
-  return owner(t, t.builder->make(Op::materialize, {t.builder->make(Op::broadcast, operands)}));
+  return owner(t, t.builder->make(Op::materialize, {repeated(t, value, lengths)}));
 }
 
 Array empty(Tracer& t, std::span<const NodeId> lengths, DType dtype) {
@@ -60,6 +58,8 @@ Array new_memory(Tracer& t, std::span<const NodeId> lengths, DType dtype) {
 
 namespace {
 
+using Creation = std::function<Array(Tracer&, std::span<const NodeId>, DType)>;
+
 /// A new array, made by `make`; `fortran`: with its axes in Fortran's order in memory.
 Array new_array(Tracer& t, std::vector<NodeId> lengths, bool fortran, const NewArray& make) {
   if (!fortran) return make(lengths);
@@ -71,31 +71,29 @@ Array new_array(Tracer& t, std::vector<NodeId> lengths, bool fortran, const NewA
 
 }  // namespace
 
-Value np_empty(Tracer& t, Call& call) {
-  const std::vector<NodeId> lengths = shape_argument(t, need(t, call, 0, "shape"));
-  const DType dtype = dtype_argument(t, call, 1, DType::Float64);
-  const bool fortran = wants_fortran_order(t, call, 2);
-  finish(t, call, 3);
-  return new_array(t, lengths, fortran, [&](auto as_they_lie) { return empty(t, as_they_lie, dtype); });
+namespace {
+
+Array zeros(Tracer& t, std::span<const NodeId> lengths, DType dtype) {
+  return filled(t, lengths, t.builder->constant(ir::Type::scalar(dtype), {}));
+}
+Array ones(Tracer& t, std::span<const NodeId> lengths, DType dtype) {
+  return filled(t, lengths, t.builder->cast(t.builder->constant(true), dtype));
 }
 
-Value np_zeros(Tracer& t, Call& call) {
+/// `np.empty` and the like.
+Value created(Tracer& t, Call& call, const Creation& make) {
   const std::vector<NodeId> lengths = shape_argument(t, need(t, call, 0, "shape"));
   const DType dtype = dtype_argument(t, call, 1, DType::Float64);
-  const NodeId value = t.builder->constant(ir::Type::scalar(dtype), {});
   const bool fortran = wants_fortran_order(t, call, 2);
   finish(t, call, 3);
-  return new_array(t, lengths, fortran, [&](auto as_they_lie) { return filled(t, as_they_lie, value); });
+  return new_array(t, lengths, fortran, [&](auto as_they_lie) { return make(t, as_they_lie, dtype); });
 }
 
-Value np_ones(Tracer& t, Call& call) {
-  const std::vector<NodeId> lengths = shape_argument(t, need(t, call, 0, "shape"));
-  const DType dtype = dtype_argument(t, call, 1, DType::Float64);
-  const NodeId value = t.builder->cast(t.builder->constant(true), dtype);
-  const bool fortran = wants_fortran_order(t, call, 2);
-  finish(t, call, 3);
-  return new_array(t, lengths, fortran, [&](auto as_they_lie) { return filled(t, as_they_lie, value); });
-}
+}  // namespace
+
+Value np_empty(Tracer& t, Call& call) { return created(t, call, empty); }
+Value np_zeros(Tracer& t, Call& call) { return created(t, call, zeros); }
+Value np_ones(Tracer& t, Call& call) { return created(t, call, ones); }
 
 namespace {
 
@@ -116,7 +114,7 @@ Value np_full(Tracer& t, Call& call) {
   const DType dtype = dtype_argument(t, call, 2, kind->dtype());
   const bool fortran = wants_fortran_order(t, call, 3);
   finish(t, call, 4);
-  if (value.is<Array>()) {
+  if (array_type_of(value)) {
     const Array result =
         new_array(t, lengths, fortran, [&](auto as_they_lie) { return empty(t, as_they_lie, dtype); });
     assign_index(t, result, Static{nb::ellipsis()}, value, call.node);
@@ -130,7 +128,7 @@ Value np_full(Tracer& t, Call& call) {
 namespace {
 
 /// `np.empty_like` and the like: new arrays with the axis order of the argument in memory.
-Value like(Tracer& t, Call& call, const std::function<Array(std::span<const NodeId>, DType)>& make) {
+Value like(Tracer& t, Call& call, const Creation& make) {
   Value prototype = need(t, call, 0, call.name == "empty_like" ? "prototype" : "a");
   if (is_sequence(prototype)) prototype = array_of(t, prototype, call.node);
   if (const std::optional<Kind> kind = number_kind(prototype))
@@ -152,7 +150,7 @@ Value like(Tracer& t, Call& call, const std::function<Array(std::span<const Node
     const auto in_order = [&](bool reversed) {
       return [&, reversed] {
         return Value(
-            new_array(t, lengths, reversed, [&](auto as_they_lie) { return make(as_they_lie, dtype); }));
+            new_array(t, lengths, reversed, [&](auto as_they_lie) { return make(t, as_they_lie, dtype); }));
       };
     };
     return fork(t, truth(t, fortran, call.node), in_order(true), in_order(false));
@@ -166,26 +164,14 @@ Value like(Tracer& t, Call& call, const std::function<Array(std::span<const Node
   std::vector<NodeId> as_they_lie;
   as_they_lie.reserve(axes.size());
   for (const int64_t axis : axes) as_they_lie.push_back(lengths[static_cast<size_t>(axis)]);
-  return owner(t, transposed(t, make(as_they_lie, dtype).node, inverse_of(axes)));
+  return owner(t, transposed(t, make(t, as_they_lie, dtype).node, inverse_of(axes)));
 }
 
 }  // namespace
 
-Value np_empty_like(Tracer& t, Call& call) {
-  return like(t, call, [&](auto lengths, DType dtype) { return empty(t, lengths, dtype); });
-}
-
-Value np_zeros_like(Tracer& t, Call& call) {
-  return like(t, call, [&](auto lengths, DType dtype) {
-    return filled(t, lengths, t.builder->constant(ir::Type::scalar(dtype), {}));
-  });
-}
-
-Value np_ones_like(Tracer& t, Call& call) {
-  return like(t, call, [&](auto lengths, DType dtype) {
-    return filled(t, lengths, t.builder->cast(t.builder->constant(true), dtype));
-  });
-}
+Value np_empty_like(Tracer& t, Call& call) { return like(t, call, empty); }
+Value np_zeros_like(Tracer& t, Call& call) { return like(t, call, zeros); }
+Value np_ones_like(Tracer& t, Call& call) { return like(t, call, ones); }
 
 Value np_full_like(Tracer& t, Call& call) {
   Value value = need(t, call, 1, "fill_value");
@@ -194,12 +180,12 @@ Value np_full_like(Tracer& t, Call& call) {
     unsupported(t, call.node, "np.full_like with a " + type_name(t, value), "use a number");
   Call rest = call;
   if (rest.positional.size() > 1) rest.positional.erase(rest.positional.begin() + 1);
-  if (value.is<Array>()) {
-    const Value result = like(t, rest, [&](auto lengths, DType dtype) { return empty(t, lengths, dtype); });
+  if (array_type_of(value)) {
+    const Value result = like(t, rest, empty);
     assign_index(t, *result.as<Array>(), Static{nb::ellipsis()}, value, call.node);
     return result;
   }
-  return like(t, rest, [&](auto lengths, DType dtype) {
+  return like(t, rest, [&](Tracer&, auto lengths, DType dtype) {
     const Kind kind = base::known(kind_of(value));
     const bool is_cast = loses_class(kind, dtype);
     return filled(t, lengths,
@@ -290,13 +276,10 @@ Value np_matmul(Tracer& t, Call& call) {
   make_arrays(t, call, 2);
   const Value a = need(t, call, 0, "x1");
   const Value b = need(t, call, 1, "x2");
-  const Value* out = argument(t, call, 2, "out");
-  const bool is_named = call.positional.size() < 3;
-  if (out != nullptr && is_named && out->is<Tuple>() && out->as<Tuple>()->members.size() == 1)
-    out = out->as<Tuple>()->members.data();
+  const std::optional<Value> out = output_argument(t, call, 2);
   finish(t, call, 3);
   const auto make = [&] { return matmul(t, a, b, call.node); };
-  return out == nullptr || is_none(*out) ? make() : into_output(t, *out, call, make, nullptr);
+  return out ? into_output(t, *out, call, make, nullptr) : make();
 }
 
 Value np_dot(Tracer& t, Call& call) {
@@ -309,9 +292,9 @@ Value np_dot(Tracer& t, Call& call) {
   const bool is_into = out != nullptr && !is_none(*out);
   const auto is_product = [&](const Value& v) { return axes(v) == 1 || axes(v) == 2; };
   if (is_into || !is_product(a) || !is_product(b)) {
-    Call whole{.positional = {a, b}, .keywords = {}, .name = "dot", .node = call.node};
-    if (is_into) whole.positional.push_back(*out);
-    return inline_function(t, imported("ingot.library.products").attr("dot"), whole);
+    std::vector<Value> given{a, b};
+    if (is_into) given.push_back(*out);
+    return call_library(t, "products", "dot", std::move(given), call.node);
   }
   return matmul(t, a, b, call.node, true);
 }
@@ -324,10 +307,8 @@ Value copy(Tracer& t, Call& call, const char* otherwise) {
   const std::string lie = order_argument(t, call, 1, otherwise);
   argument(t, call, 2, "subok");
   finish(t, call, 3);
-  if (lie == "A" && value.is<Array>()) {
-    return call_library(t, "creation", "copy_as_it_lies", {named(t, value)}, call.node);
-  }
-  if (!value.is<Array>()) unsupported(t, call.node, "a copy of a " + type_name(t, value), "use the value");
+  if (!array_type_of(value)) unsupported(t, call.node, "a copy of a " + type_name(t, value), "use the value");
+  if (lie == "A") return call_library(t, "creation", "copy_as_it_lies", {named(t, value)}, call.node);
   const NodeId array = whole(t, value);
   if (t.builder->function().type(array).is_scalar()) return filled(t, {}, array);
   if (lie == "K") return owner(t, materialized(t, array));
@@ -355,7 +336,7 @@ Value np_astype(Tracer& t, Call& call) {
     }
   }
   finish(t, call, 2);
-  if (!value.is<Array>()) return Scalar{Kind(dtype), stage(t, value, Kind(dtype))};
+  if (!array_type_of(value)) return Scalar{Kind(dtype), stage(t, value, Kind(dtype))};
   const NodeId array = whole(t, value);
   if (t.builder->function().type(array).is_scalar()) return filled(t, {}, t.builder->cast(array, dtype));
   return owner(t, materialized(t, t.builder->cast(array, dtype)));
@@ -365,9 +346,8 @@ Value np_scalar_type(Tracer& t, Call& call) {
   const Value value = call.positional.empty() ? Value(Static{nb::int_(0)}) : call.positional[0];
   finish(t, call, 1);
   const nb::object type = imported("numpy").attr(call.name.c_str());
-  if (const Static* s = value.as<Static>()) {
-    return by_python(t, [&] { return Static{type(s->object)}; });
-  }
+  if (const nb::object known = known_of(value); known.is_valid())
+    return by_python(t, [&] { return Static{type(known)}; });
   const std::optional<Kind> kind = kind_of(value);
   if (!kind)
     unsupported(t, call.node, "np." + call.name + " of a " + type_name(t, value), "give it a number");

@@ -13,6 +13,9 @@ Value elementwise(Tracer& t, ir::Op op, std::vector<Value> operands, std::string
                   nb::handle node);
 /// `a == b` as containers compare their members.
 Value equal_members(Tracer& t, const Value& a, const Value& b, nb::handle node);
+[[noreturn]] void raise_of_operands(Tracer& t, Operator op, const Value& a, const Value& b);
+/// `a op b`, one of them a known int of more than 64 bits and the other none; none: neither is one.
+std::optional<bool> compared_beyond_64_bits(ir::Op op, const Value& a, const Value& b);
 Value as_bool(const Tracer& t, NodeId node);  ///< Static where it is constant
 /// What an operator gives where the one that it is or negates gives `is`.
 Value answer(Tracer& t, Operator op, const Value& is, nb::handle node);

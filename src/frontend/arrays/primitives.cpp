@@ -207,12 +207,12 @@ Value primitive_open_list(Tracer& t, Call& call) {
 
 Value primitive_is_known(Tracer& t, Call& call) {
   const Value& value = call.positional.at(0);
-  return Static{nb::bool_(known_number(t, value).is<Static>())};
+  return Static{nb::bool_(known_of(known_number(t, value)).is_valid())};
 }
 
 Value primitive_python_number(Tracer& t, Call& call) {
   const Value number = call.positional.at(0);
-  Call conversion{.positional = {}, .keywords = {}, .name = "item", .node = call.node};
+  Call conversion{.positional = {}, .name = "item", .node = call.node};
   return call_own_method(t, number, "item", conversion);
 }
 
@@ -268,7 +268,7 @@ namespace {
 
 /// The words of a random stream: of a Generator or RandomState, those of a legacy routine or the others.
 NodeId words_of_stream(Tracer& t, const Value& stream, bool legacy) {
-  return named(t, t.state.heap.at(stream.as<Object>()->object).values.at(legacy ? 1 : 0)).node;
+  return named(t, t.state.heap.at(object_of(stream)).values.at(legacy ? 1 : 0)).node;
 }
 
 }  // namespace
@@ -324,7 +324,7 @@ Value primitive_new_stream(Tracer& t, Call& call) {
 }
 
 Value primitive_reseed(Tracer& t, Call& call) {
-  const HeapObject& stream = t.state.heap.at(call.positional.at(0).as<Object>()->object);
+  const HeapObject& stream = t.state.heap.at(object_of(call.positional.at(0)));
   Outward outward;
   nb::list given;
   given.append(Description{described::Argument{stream.argument}});
@@ -343,7 +343,7 @@ Value primitive_call_host(Tracer& t, Call& call) {
   for (const Value& value : elements_of(t, call.positional.at(2), call.node)) {
     const std::function<bool(const Value&)> is_plain = [&](const Value& part) {
       if (part.is<Tuple>()) return std::ranges::all_of(parts_of(part), is_plain);
-      return part.is<Scalar>() || part.is<Static>() || part.is<Array>() || part.is<String>();
+      return kind_of(part) || known_of(part).is_valid() || part.is<String>();
     };
     if (!is_plain(value))
       unsupported(t, call.node, "a " + type_name(t, value) + " as an argument of a host function",
@@ -376,9 +376,7 @@ Value call_host_function(Tracer& t, const nb::object& function, const Call& call
   const nb::object form = function.attr("form");
   std::vector<Value> arguments{Static{attribute(function, "fill")}, Tuple{call.positional}};
   for (size_t i = 1; i < nb::len(form); ++i) arguments.emplace_back(Static{nb::object(form[i])});
-  Call inner{.positional = std::move(arguments), .keywords = {}, .name = "call", .node = call.node};
-  return inline_function(t, attribute(imported("ingot.library.host"), text_of(form[nb::int_(0)]).c_str()),
-                         inner);
+  return call_library(t, "host", text_of(form[nb::int_(0)]).c_str(), std::move(arguments), call.node);
 }
 
 Value primitive_put(Tracer& t, Call& call) {

@@ -24,19 +24,19 @@ Value product_of_matrices(Tracer& t, NodeId left, NodeId right);
 }  // namespace
 
 Value matmul(Tracer& t, const Value& a, const Value& b, nb::handle node, bool is_dot) {
-  const Array* x = a.as<Array>();
-  const Array* y = b.as<Array>();
-  if (x == nullptr || y == nullptr || x->type.rank() == 0 || y->type.rank() == 0)
+  const std::optional<ir::Type> x = array_type_of(a);
+  const std::optional<ir::Type> y = array_type_of(b);
+  if (!x || !y || x->rank() == 0 || y->rank() == 0)
     raise(t, ExceptionKind::ValueError,
-          "matmul: Input operand " + std::to_string(x == nullptr || x->type.rank() == 0 ? 0 : 1) +
+          "matmul: Input operand " + std::to_string(!x || x->rank() == 0 ? 0 : 1) +
               " does not have enough dimensions (has 0, gufunc core with "
               "signature (n?,k),(k,m?)->(n?,m?) requires 1)");
-  const Kind kinds[] = {Kind(x->type.dtype()), Kind(y->type.dtype())};
+  const Kind kinds[] = {Kind(x->dtype()), Kind(y->dtype())};
   const DType dtype = result_kind(kinds).dtype();
   const NodeId left = t.builder->cast(whole(t, a), dtype);
   const NodeId right = t.builder->cast(whole(t, b), dtype);
-  const int m = x->type.rank();
-  const int n = y->type.rank();
+  const int m = x->rank();
+  const int n = y->rank();
   const NodeId inner = t.builder->length(left, m - 1);
   const NodeId other = t.builder->length(right, n == 1 ? 0 : n - 2);
   const NodeId fits = t.builder->make(Op::equal, {inner, other});
@@ -75,9 +75,7 @@ Value sum_of_products(Tracer& t, NodeId left, NodeId right) {
   const NodeId matrix = m == 1 ? right : left;
   const int64_t axis = m == 1 ? n - 2 : m - 1;
   if (m == 1) vector = t.builder->make(Op::expand, {vector}, {1});
-  std::vector<NodeId> repeated{vector};
-  for (const NodeId length : lengths_of(t, matrix)) repeated.push_back(length);
-  vector = t.builder->make(Op::broadcast, repeated);
+  vector = repeated(t, vector, lengths_of(t, matrix));
   const NodeId products = by_element(
       t, {left, right}, [&](const auto& factors) { return t.builder->make(Op::multiply, factors); });
   return from_node(t, reduce(t, {products}, Op::add, {&axis, 1}));
@@ -109,10 +107,9 @@ Value product_of_matrices(Tracer& t, NodeId left, NodeId right) {
   }
   if (!common.empty())
     for (NodeId* operand : {&left, &right}) {
-      std::vector<NodeId> parts{*operand};
-      parts.insert(parts.end(), common.begin(), common.end());
-      for (int axis = rank - 2; axis < rank; ++axis) parts.push_back(t.builder->length(*operand, axis));
-      *operand = t.builder->make(Op::broadcast, parts);
+      std::vector<NodeId> lengths = common;
+      for (int axis = rank - 2; axis < rank; ++axis) lengths.push_back(t.builder->length(*operand, axis));
+      *operand = repeated(t, *operand, lengths);
     }
   if (has_library(type.dtype())) return by_library();
   return from_node(t, t.builder->make(Op::dot, {left, right}));

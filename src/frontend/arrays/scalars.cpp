@@ -15,14 +15,17 @@ using base::ExceptionKind;
 using ir::Op;
 
 std::optional<Kind> kind_of(const Value& value) {
-  const Array* array = value.as<Array>();
-  return array != nullptr ? Kind(array->type.dtype()) : number_kind(value);
+  const std::optional<ir::Type> array = array_type_of(value);
+  return array ? Kind(array->dtype()) : number_kind(value);
+}
+
+void need_64_bits(Tracer& t, NodeId fits) {
+  t.builder->check(fits, ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
 }
 
 Value stage_number(Tracer& t, const Value& value) {
-  if (!value.is<Static>()) return value;
-  const std::optional<Kind> kind = kind_of(value);
-  if (!kind) return value;
+  const std::optional<Kind> kind = number_kind(value);
+  if (!kind || !known_of(value).is_valid()) return value;
   return Scalar{*kind, stage(t, value, *kind)};
 }
 
@@ -30,7 +33,8 @@ NodeId stage(Tracer& t, const Value& value, Kind kind) {
   if (const auto* s = value.as<Scalar>())
     return s->kind.dtype() == kind.dtype() ? s->node : t.builder->cast(s->node, kind.dtype());
   const Kind own = base::known(kind_of(value));
-  PyObject* o = value.as<Static>()->object.ptr();
+  const nb::object known = known_of(value);
+  PyObject* const o = known.ptr();
   base::Scalar bits;
   if (own == Kind::py_bool()) {
     bits = base::Scalar::of(o == Py_True);
@@ -49,8 +53,7 @@ NodeId stage(Tracer& t, const Value& value, Kind kind) {
       if (!kind.is_python())
         raise(t, ExceptionKind::OverflowError, "Python int too large to convert to C long");
       // Python's ints do not overflow, so no clause may catch this.
-      t.builder->check(t.builder->constant(false), ExceptionKind::OverflowError,
-                       "a Python int leaves 64 bits here");
+      need_64_bits(t, t.builder->constant(false));
     }
     bits = base::Scalar::of(static_cast<int64_t>(integer));
   } else if (own == Kind::py_float()) {
@@ -59,7 +62,7 @@ NodeId stage(Tracer& t, const Value& value, Kind kind) {
     const Py_complex c = PyComplex_AsCComplex(o);
     bits = base::Scalar::of(std::complex<double>(c.real, c.imag));
   } else {
-    const nb::bytes raw = nb::cast<nb::bytes>(value.as<Static>()->object.attr("tobytes")());
+    const nb::bytes raw = nb::cast<nb::bytes>(known.attr("tobytes")());
     bits = base::Scalar::load(own.dtype(), raw.c_str());
   }
   return t.builder->cast(t.builder->constant(ir::Type::scalar(own.dtype()), bits), kind.dtype());
@@ -86,10 +89,10 @@ NodeId stage_for_loop(Tracer& t, const Value& value, DType loop) {
 
 NodeId stage_index(Tracer& t, const Value& value) {
   const std::optional<Kind> kind = kind_of(value);
-  const Array* array = value.as<Array>();
-  if (array != nullptr && array->type.rank() == 0 && base::is_int(base::known(kind).dtype()))
+  const std::optional<ir::Type> array = array_type_of(value);
+  if (array && array->rank() == 0 && base::is_int(array->dtype()))
     return stage_index(t, from_node(t, whole(t, value)));
-  if (array != nullptr)
+  if (array)
     raise(t, ExceptionKind::TypeError, "only integer scalar arrays can be converted to a scalar index");
   if (kind == Kind(DType::UInt64)) {
     const NodeId integer = stage(t, value, Kind::py_int());
@@ -106,16 +109,16 @@ NodeId stage_index(Tracer& t, const Value& value) {
 }
 
 int side_of_64_bits(const Value& value) {
-  const Static* s = value.as<Static>();
-  if (s == nullptr || !PyLong_CheckExact(s->object.ptr())) return 0;
+  const nb::object known = known_of(value);
+  if (!known.is_valid() || !PyLong_CheckExact(known.ptr())) return 0;
   int side = 0;
-  PyLong_AsLongLongAndOverflow(s->object.ptr(), &side);
+  PyLong_AsLongLongAndOverflow(known.ptr(), &side);
   return side;
 }
 
 bool is_object_of_numpy(const Value& value) {
   const int side = side_of_64_bits(value);
-  return side < 0 || (side > 0 && nb::cast<int64_t>(value.as<Static>()->object.attr("bit_length")()) > 64);
+  return side < 0 || (side > 0 && nb::cast<int64_t>(known_of(value).attr("bit_length")()) > 64);
 }
 
 void need_index_sized(Tracer& t, const Value& index) {
@@ -124,10 +127,10 @@ void need_index_sized(Tracer& t, const Value& index) {
 }
 
 std::optional<int64_t> static_int(const Value& value) {
-  const Static* s = value.as<Static>();
-  if (s == nullptr || !PyIndex_Check(s->object.ptr())) return std::nullopt;
+  const nb::object known = known_of(value);
+  if (!known.is_valid() || !PyIndex_Check(known.ptr())) return std::nullopt;
   int overflow = 0;
-  const nb::object index = nb::steal(PyNumber_Index(s->object.ptr()));
+  const nb::object index = nb::steal(PyNumber_Index(known.ptr()));
   const long long integer = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
   if (overflow != 0) return std::nullopt;
   return integer;
@@ -170,14 +173,7 @@ void settle(const Tracer& t, Value& value, NodeId condition) {
 }
 
 nb::object require_static(Tracer& t, const Value& value, const char* what, nb::handle node) {
-  if (const Static* s = value.as<Static>()) return s->object;
-  if (const Tuple* tuple = value.as<Tuple>()) {
-    nb::list members;
-    for (const Value& member : tuple->members) members.append(require_static(t, member, what, node));
-    return nb::tuple(members);
-  }
-  if (const auto* s = value.as<Scalar>())
-    if (const std::optional<NeedsFact> source = source_of(t, s->node, node, true)) throw NeedsFact(*source);
+  if (nb::object known = kind_of_value(value).demanded(t, value, what, node); known.is_valid()) return known;
   unsupported(t, node, std::string(what) + " that is not known when compiling",
               "use a constant, an argument, or a loop over a constant range");
 }

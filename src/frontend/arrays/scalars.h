@@ -13,6 +13,8 @@ NodeId stage_index(Tracer& t, const Value& value);  ///< an integer (by __index_
 std::optional<Kind> kind_of(const Value& value);    ///< of numbers and arrays
 std::optional<int64_t> static_int(const Value& value);
 void need_index_sized(Tracer& t, const Value& index);  ///< else raises IndexError as Python's sequences do
+/// Reports a Python int that does not fit; Python's ints do not overflow, so no clause catches that.
+void need_64_bits(Tracer& t, NodeId fits);
 /// The loop or argument that a number depends on, and that can be known when compiling. `is_last`: also
 /// numbers in dicts and instances, which may change from call to call.
 std::optional<NeedsFact> source_of(const Tracer& t, NodeId number, nb::handle node, bool is_last = false);

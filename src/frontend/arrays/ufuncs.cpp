@@ -66,7 +66,8 @@ bool needs_library(Call& call, bool dtype) {
     static const std::set<std::string> kRare = {"casting", "order", "dtype", "subok", "signature", "sig"};
     const auto& [name, value] = keyword;
     if (!kRare.contains(name)) return false;
-    if (value.is<Static>() && means_nothing(name, value.as<Static>()->object)) return true;
+    const nb::object known = known_of(value);
+    if (known.is_valid() && means_nothing(name, known)) return true;
     if (name != "dtype" || dtype) needs = true;
     return false;
   });
@@ -159,19 +160,12 @@ Value elementwise_call(Tracer& t, Op op, Call& call) {
   const bool is_given_twice =
       operands.size() > wanted &&
       std::ranges::count(call.keywords, "out", &std::pair<std::string, Value>::first) > 0;
-  if (is_given_twice) {
+  if (is_given_twice)
     raise(t, ExceptionKind::TypeError, "cannot specify 'out' as both a positional and keyword argument");
-  }
-  const Value* out = argument(t, call, wanted, "out");
-  if (out != nullptr && out->is<Tuple>() && call.positional.size() <= wanted) {
-    if (out->as<Tuple>()->members.size() != 1)
-      raise(t, ExceptionKind::ValueError, "The 'out' tuple must have exactly one entry per ufunc output");
-    out = out->as<Tuple>()->members.data();
-  }
-  if (out != nullptr && is_none(*out)) out = nullptr;
+  const std::optional<Value> out = output_argument(t, call, wanted);
   operands.resize(wanted, Value());
   const Value* where = keyword("where");
-  if (where != nullptr && where->is<Static>() && static_truth(t, *where) == true) where = nullptr;
+  if (where != nullptr && number_kind(*where) && static_truth(t, *where) == true) where = nullptr;
   if (const Value* dtype = keyword("dtype"); dtype != nullptr) {
     const DType at = dtype_of(t, *dtype, call.node);
     const std::vector<Kind> kinds(wanted, Kind(at));
@@ -184,12 +178,22 @@ Value elementwise_call(Tracer& t, Op op, Call& call) {
   }
   finish(t, call, wanted + 1);
   const auto make = [&] { return elementwise(t, op, operands, call.name, call.node); };
-  if (out != nullptr) return into_output(t, *out, call, make, where);
+  if (out) return into_output(t, *out, call, make, where);
   const Value result = make();
   if (where == nullptr) return result;
   const std::optional<Kind> kind = kind_of(result);
   const NodeId node = node_as(t, result, kind->dtype());
   return from_node(t, masked(t, *where, node, t.builder->constant(ir::Type::scalar(kind->dtype()), {})));
+}
+
+std::optional<Value> output_argument(Tracer& t, Call& call, size_t position) {
+  const Value* const given = argument(t, call, position, "out");
+  if (given == nullptr || is_none(*given)) return std::nullopt;
+  if (!given->is<Tuple>() || call.positional.size() > position) return *given;
+  const std::vector<Value> members = parts_of(*given);
+  if (members.size() != 1)
+    raise(t, ExceptionKind::ValueError, "The 'out' tuple must have exactly one entry per ufunc output");
+  return is_none(members[0]) ? std::nullopt : std::optional(members[0]);
 }
 
 Value into_output(Tracer& t, const Value& out, const Call& call, const std::function<Value()>& make,
@@ -211,11 +215,9 @@ Value operand_as(Tracer& t, const Value& operand, DType dtype, const std::string
   if (!kind) return operand;  // the function refuses it
   const bool is_weak = kind->is_python();
   const bool is_whole = base::is_int(kind->dtype()) || base::is_bool(kind->dtype());
-  if (is_weak && is_whole) return from_node(t, stage_for_loop(t, operand, dtype));
-  if (!casts_same_kind(kind->dtype(), dtype))
+  if (!(is_weak && is_whole) && !casts_same_kind(kind->dtype(), dtype))
     raise(t, ExceptionKind::TypeError, complaint(ufunc, which, kind->dtype(), dtype));
-  if (is_weak) return from_node(t, stage_for_loop(t, operand, dtype));
-  return from_node(t, node_as(t, operand, dtype));
+  return from_node(t, is_weak ? stage_for_loop(t, operand, dtype) : node_as(t, operand, dtype));
 }
 
 NodeId masked(Tracer& t, const Value& given, NodeId result, NodeId otherwise) {
@@ -237,7 +239,7 @@ Value fit_for(Tracer& t, const Array& out, const std::string& ufunc, const std::
               const Value* where) {
   const Checkpoint before = checkpoint(t);
   std::vector<NodeId> outputs{out.node};
-  if (where != nullptr && where->is<Array>()) outputs.push_back(where->as<Array>()->node);
+  if (const Array* mask = where == nullptr ? nullptr : where->as<Array>()) outputs.push_back(mask->node);
   const Restored broadcast(t.outputs, std::move(outputs));
   Value result = make();
   const DType to = out.type.dtype();

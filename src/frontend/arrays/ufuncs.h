@@ -13,6 +13,8 @@ bool needs_library(Call& call, bool dtype);
 Value ufunc_by_library(Tracer& t, const Call& call);
 /// The same, if the library's own function for the ufunc does not take these arguments; else none.
 std::optional<Value> ufunc_of_library(Tracer& t, Call& call);
+/// The output that a call of a ufunc with one is given; none: it is given none. `out=` may be a tuple of it.
+std::optional<Value> output_argument(Tracer& t, Call& call, size_t position);
 /// `array op= right`: NumPy's function with the array as its output.
 void in_place(Tracer& t, const Array& array, Operator op, const Value& right, nb::handle s);
 /// The new value of `array op= right` for an array without aliases.

@@ -68,12 +68,10 @@ nb::object dtypes_in(Tracer& t, const Value& value, bool& has_arrays) {
     if (!parts.is_valid()) return {};
     return imported("ingot.library.primitives").attr("instance")(object.type_of, names, parts);
   }
-  const Array* array = value.as<Array>();
-  has_arrays = has_arrays || array != nullptr;
+  has_arrays = has_arrays || array_type_of(value).has_value();
   const std::optional<Kind> kind = kind_of(value);
-  if (array == nullptr && !kind) return {};
-  const DType dtype = array != nullptr ? array->type.dtype() : kind->dtype();
-  return imported("numpy").attr("dtype")(std::string(base::info(dtype).numpy));
+  if (!kind) return {};
+  return imported("numpy").attr("dtype")(std::string(base::info(kind->dtype()).numpy));
 }
 
 }  // namespace
@@ -97,7 +95,7 @@ Value structure_of(Tracer& t, const nb::object& object) {
       keys.members.emplace_back(Static{nb::borrow<nb::object>(name)});
       fields.members.push_back(structure_of(t, attribute(object, text_of(name).c_str())));
     }
-    Call call{.positional = {Static{type}, keys, fields}, .keywords = {}, .name = "instance", .node = t.here};
+    Call call{.positional = {Static{type}, keys, fields}, .name = "instance", .node = t.here};
     return primitive_instance(t, call);
   }
   if (!PyDict_CheckExact(object.ptr())) return Static{object};
@@ -112,10 +110,7 @@ std::optional<Value> tried_iteration(Tracer& t, Call& call) {
   const int64_t schedule[] = {static_cast<int64_t>(ir::Schedule::Serial), 0};
   const std::vector<NodeId> parameters =
       t.builder->enter(t.builder->begin(Op::for_, operands, schedule), 0, types);
-  Call iteration{.positional = {Scalar{Kind::py_int(), parameters[0]}},
-                 .keywords = {},
-                 .name = call.name,
-                 .node = call.node};
+  Call iteration{.positional = {Scalar{Kind::py_int(), parameters[0]}}, .name = call.name, .node = call.node};
   try {
     return call_value(t, call.positional.at(0), iteration);
   } catch (const Diverged&) {

@@ -21,11 +21,8 @@ Value builtin_len(Tracer& t, Call& call) {
   finish(t, call, 1);
   if (const std::optional<Value> length = kind_of_value(value).length(t, value, call.node)) return *length;
   if (const std::optional<Value> iterated = iterated_of(t, value)) {
-    Call keys{.positional = {iterated->is<Zip>() ? iterated->as<Zip>()->members->at(0) : *iterated},
-              .keywords = {},
-              .name = "len",
-              .node = call.node};
-    return builtin_len(t, keys);
+    Call listed{.positional = {*iterated}, .name = "len", .node = call.node};
+    return builtin_len(t, listed);
   }
   if (const auto elements = static_elements(t, value, call.node)) return Static{nb::int_(elements->size())};
   raise(t, ExceptionKind::TypeError, "object of type '" + type_name(t, value) + "' has no len()");
@@ -36,16 +33,12 @@ Value builtin_range(Tracer& t, Call& call) {
     raise(t, ExceptionKind::TypeError, "range expected at least 1 argument, got 0");
   finish(t, call, 3);
   for (Value& bound : call.positional) {
-    if (bound.is<Static>() && static_int(bound)) continue;
+    if (static_int(bound)) continue;
     const NodeId integer = stage_index(t, bound);
-    if (bound.is<Array>()) bound = Scalar{Kind::py_int(), integer};
+    if (array_type_of(bound)) bound = Scalar{Kind::py_int(), integer};
   }
   std::array<Value, 3> bounds = {Static{nb::int_(0)}, call.positional[0], Static{nb::int_(1)}};
-  if (call.positional.size() > 1) {
-    bounds[0] = call.positional[0];
-    bounds[1] = call.positional[1];
-  }
-  if (call.positional.size() > 2) bounds[2] = call.positional[2];
+  if (call.positional.size() > 1) std::ranges::copy(call.positional, bounds.begin());
   return Range{share(std::move(bounds))};
 }
 
@@ -81,15 +74,13 @@ Value builtin_abs(Tracer& t, Call& call) {
   finish(t, call, 1);
   const std::optional<Kind> kind = kind_of(value);
   if (!kind) raise(t, ExceptionKind::TypeError, "bad operand type for abs(): '" + type_name(t, value) + "'");
-  if (value.is<Static>() && !base::is_complex(kind->dtype()))
-    return Static{nb::steal(PyNumber_Absolute(value.as<Static>()->object.ptr()))};
+  if (const nb::object known = known_of(value); known.is_valid() && !base::is_complex(kind->dtype()))
+    return Static{nb::steal(PyNumber_Absolute(known.ptr()))};
   if (!kind->is_python()) return elementwise(t, Op::absolute, {value}, "absolute", call.node);
   const Kind number = *kind == Kind::py_bool() ? Kind::py_int() : *kind;
   const NodeId x = stage(t, value, number);
-  if (number == Kind::py_int()) {
-    t.builder->check(t.builder->make(Op::not_equal, {x, t.builder->index(INT64_MIN)}),
-                     ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
-  }
+  if (number == Kind::py_int())
+    need_64_bits(t, t.builder->make(Op::not_equal, {x, t.builder->index(INT64_MIN)}));
   return Scalar{number == Kind::py_complex() ? Kind::py_float() : number, t.builder->make(Op::absolute, {x})};
 }
 
@@ -127,7 +118,7 @@ Value minmax(Tracer& t, Call& call, bool is_max) {
   }
   const auto rank = [&](const Value& value) {
     if (key == nullptr || is_none(*key)) return value;
-    Call ranked{.positional = {value}, .keywords = {}, .name = "key", .node = call.node};
+    Call ranked{.positional = {value}, .name = "key", .node = call.node};
     return present(t, call_value(t, *key, ranked), "the key", call.node);
   };
   Tuple best{{values[0], rank(values[0])}};  // the element, and what it is compared by
@@ -141,8 +132,7 @@ Value minmax(Tracer& t, Call& call, bool is_max) {
     }
     const Value chosen =
         fork(t, truth(t, better, call.node), [&] { return Value(next); }, [&] { return Value(best); });
-    for (size_t k = 0; k < 2; ++k)
-      best.members[k] = present(t, chosen.as<Tuple>()->members[k], call.name, call.node);
+    for (size_t k = 0; k < 2; ++k) best.members[k] = present(t, parts_of(chosen)[k], call.name, call.node);
   }
   return best.members[0];
 }
@@ -150,6 +140,21 @@ Value minmax(Tracer& t, Call& call, bool is_max) {
 }  // namespace
 Value builtin_min(Tracer& t, Call& call) { return minmax(t, call, false); }
 Value builtin_max(Tracer& t, Call& call) { return minmax(t, call, true); }
+
+namespace {
+
+/// The number that `int` or `float` converts: that of an array without axes is its element.
+Value convertible(Tracer& t, const Value& given, const std::string& name, const std::string& others,
+                  nb::handle node) {
+  const Value value = without_0d(t, given);
+  if (rank_of(value)) raise_by_type(t, "call", name, {value}, imported("builtins").attr(name.c_str()));
+  if (!number_kind(value)) unsupported(t, node, name + "() of a " + type_name(t, value), "take one element");
+  if (number_kind(value) != Kind::py_complex()) return value;
+  raise(t, ExceptionKind::TypeError,
+        name + "() argument must be " + others + " or a real number, not '" + type_name(t, value) + "'");
+}
+
+}  // namespace
 
 Value builtin_int(Tracer& t, Call& call) {
   const bool has_base =
@@ -159,35 +164,24 @@ Value builtin_int(Tracer& t, Call& call) {
   if (call.positional.empty()) return Static{nb::int_(0)};
   Value value = call.positional[0];
   finish(t, call, 1);
-  if (const Static* s = value.as<Static>()) {
-    return by_python(t, [&] { return Static{imported("builtins").attr("int")(s->object)}; });
-  }
-  const std::optional<Kind> kind = kind_of(value);
-  value = without_0d(t, value);
-  if (rank_of(value)) raise_by_type(t, "call", "int", {value}, imported("builtins").attr("int"));
-  if (!number_kind(value)) unsupported(t, call.node, "int() of a " + type_name(t, value), "take one element");
-  if (*kind == Kind::py_complex()) {
-    raise(t, ExceptionKind::TypeError,
-          "int() argument must be a string, a bytes-like object or a real number, not '" +
-              type_name(t, value) + "'");
-  }
+  if (const nb::object known = known_of(value); known.is_valid())
+    return by_python(t, [&] { return Static{imported("builtins").attr("int")(known)}; });
+  value = convertible(t, value, "int", "a string, a bytes-like object", call.node);
+  const DType dtype = number_kind(value)->dtype();
   // A NumPy complex number loses its imaginary part (NumPy warns).
-  if (base::is_float(kind->dtype()) || base::is_complex(kind->dtype())) {
+  if (base::is_float(dtype) || base::is_complex(dtype)) {
     const NodeId x = stage(t, value, Kind::py_float());
     check(t, negate(t, t.builder->make(Op::isnan, {x})), ExceptionKind::ValueError,
           "cannot convert float NaN to integer");
     check(t, negate(t, t.builder->make(Op::isinf, {x})), ExceptionKind::OverflowError,
           "cannot convert float infinity to integer");
-    t.builder->check(both(t, t.builder->make(Op::less, {x, t.builder->constant(0x1p63)}),
-                          t.builder->make(Op::greater_equal, {x, t.builder->constant(-0x1p63)})),
-                     ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
+    need_64_bits(t, both(t, t.builder->make(Op::less, {x, t.builder->constant(0x1p63)}),
+                         t.builder->make(Op::greater_equal, {x, t.builder->constant(-0x1p63)})));
     return Scalar{Kind::py_int(), t.builder->cast(x, DType::Int64)};
   }
   const NodeId integer = stage(t, value, Kind::py_int());
-  if (kind->dtype() == DType::UInt64) {
-    t.builder->check(t.builder->make(Op::greater_equal, {integer, t.builder->index(0)}),
-                     ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
-  }
+  if (dtype == DType::UInt64)
+    need_64_bits(t, t.builder->make(Op::greater_equal, {integer, t.builder->index(0)}));
   return Scalar{Kind::py_int(), integer};
 }
 
@@ -195,18 +189,9 @@ Value builtin_float(Tracer& t, Call& call) {
   if (call.positional.empty()) return Static{nb::float_(0.0)};
   Value value = call.positional[0];
   finish(t, call, 1);
-  if (const Static* s = value.as<Static>()) {
-    return by_python(t, [&] { return Static{imported("builtins").attr("float")(s->object)}; });
-  }
-  const std::optional<Kind> kind = kind_of(value);
-  value = without_0d(t, value);
-  if (rank_of(value)) raise_by_type(t, "call", "float", {value}, imported("builtins").attr("float"));
-  if (!number_kind(value))
-    unsupported(t, call.node, "float() of a " + type_name(t, value), "take one element");
-  if (*kind == Kind::py_complex()) {
-    raise(t, ExceptionKind::TypeError,
-          "float() argument must be a string or a real number, not '" + type_name(t, value) + "'");
-  }
+  if (const nb::object known = known_of(value); known.is_valid())
+    return by_python(t, [&] { return Static{imported("builtins").attr("float")(known)}; });
+  value = convertible(t, value, "float", "a string", call.node);
   return Scalar{Kind::py_float(), stage(t, value, Kind::py_float())};
 }
 
@@ -217,12 +202,10 @@ Value builtin_complex(Tracer& t, Call& call) {
   const nb::object type = imported("builtins").attr("complex");
   std::array<Value, 2> given = {real == nullptr ? Value(Static{nb::int_(0)}) : *real,
                                 imaginary == nullptr ? Value(Static{nb::int_(0)}) : *imaginary};
-  if (given[0].is<Static>() && given[1].is<Static>()) {
-    return by_python(t, [&] {
-      const nb::object& a = given[0].as<Static>()->object;
-      return Static{imaginary == nullptr ? type(a) : type(a, given[1].as<Static>()->object)};
-    });
-  }
+  const nb::object a = known_of(given[0]);
+  const nb::object b = known_of(given[1]);
+  if (a.is_valid() && b.is_valid())
+    return by_python(t, [&] { return Static{imaginary == nullptr ? type(a) : type(a, b)}; });
   std::array<NodeId, 2> reals;
   std::array<NodeId, 2> rests;  // invalid: of a real number
   for (size_t i = 0; i < 2; ++i) {
@@ -394,7 +377,7 @@ Value math_round(Tracer& t, Call& call) {
     const Op op = call.name == "floor" ? Op::floor : call.name == "ceil" ? Op::ceil : Op::trunc;
     value = Scalar{Kind::py_float(), t.builder->make(op, {stage(t, value, Kind::py_float())})};
   }
-  Call conversion{.positional = {value}, .keywords = {}, .name = "int", .node = call.node};
+  Call conversion{.positional = {value}, .name = "int", .node = call.node};
   return builtin_int(t, conversion);
 }
 

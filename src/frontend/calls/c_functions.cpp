@@ -108,12 +108,11 @@ std::optional<Value> pointer_attribute(Tracer& t, const Foreign& pointer, const 
 
 /// `x.ctypes.data_as(type)`.
 Value pointer_as(Tracer& t, const Foreign& pointer, const Call& call) {
-  const Static* type = call.positional.size() == 1 ? call.positional[0].as<Static>() : nullptr;
-  if (type == nullptr || !call.keywords.empty() ||
-      !nb::cast<bool>(c_functions().attr("is_pointer")(type->object)))
+  const nb::object type = call.positional.size() == 1 ? known_of(call.positional[0]) : nb::object();
+  if (!type.is_valid() || !call.keywords.empty() || !nb::cast<bool>(c_functions().attr("is_pointer")(type)))
     unsupported(t, call.node, "`data_as` with another type than c_void_p or POINTER of a number",
                 "give it one of these");
-  return pointer_to(t, *pointer.points_to->as<Array>(), type->object);
+  return pointer_to(t, *pointer.points_to->as<Array>(), type);
 }
 
 namespace {
@@ -142,32 +141,24 @@ NodeId c_argument(Tracer& t, const nb::object& declared, size_t index, const Val
     const nb::object flags = becomes.attr("flags");
     const auto wants = [&](const char* flag) { return nb::cast<bool>(flags.attr("__contains__")(flag)); };
     if (wants("WRITEABLE") && array.access != Access::Writable) refuse();
-    Call inner{.positional = {value, Static{nb::bool_(wants("C_CONTIGUOUS"))},
-                              Static{nb::bool_(wants("F_CONTIGUOUS"))}, Static{nb::int_(index + 1)},
-                              Static{becomes.attr("words")}},
-               .keywords = {},
-               .name = "need_layout",
-               .node = node};
-    inline_function(t, attribute(imported("ingot.library.c_functions"), "need_layout"), inner);
+    call_library(t, "c_functions", "need_layout",
+                 {value, Static{nb::bool_(wants("C_CONTIGUOUS"))}, Static{nb::bool_(wants("F_CONTIGUOUS"))},
+                  Static{nb::int_(index + 1)}, Static{becomes.attr("words")}},
+                 node);
     return array.node;
   }
   if (form == "null") return t.builder->constant(ir::kInt64, base::Scalar{});
   const DType dtype = base::known(base::dtype_from_numpy(text_of(becomes.attr("dtype"))));
-  if (value.is<Static>()) value = Static{becomes.attr("converted")(value.as<Static>()->object)};
-  if (const Array* array = value.as<Array>(); array != nullptr && array->type.rank() == 0)
-    value = from_node(t, whole(t, value));
+  if (const nb::object known = known_of(value); known.is_valid())
+    value = Static{becomes.attr("converted")(known)};
+  value = without_0d(t, value);
   if (form == "exact") {
     const nb::tuple limits = nb::cast<nb::tuple>(becomes.attr("limits"));
-    Call inner{.positional = {Scalar{Kind::py_int(), stage(t, value, Kind(DType::Int64))},
-                              Static{nb::object(limits[0])}, Static{nb::object(limits[1])},
-                              Static{becomes.attr("words")}},
-               .keywords = {},
-               .name = "exact",
-               .node = node};
-    if (dtype != DType::Int64 && dtype != DType::UInt64)
-      value = inline_function(t, attribute(imported("ingot.library.c_functions"), "exact"), inner);
-    if (dtype == DType::UInt64)
-      value = inline_function(t, attribute(imported("ingot.library.c_functions"), "positive"), inner);
+    const std::vector<Value> numbers{Scalar{Kind::py_int(), stage(t, value, Kind(DType::Int64))},
+                                     Static{nb::object(limits[0])}, Static{nb::object(limits[1])},
+                                     Static{becomes.attr("words")}};
+    if (dtype != DType::Int64)
+      value = call_library(t, "c_functions", dtype == DType::UInt64 ? "positive" : "exact", numbers, node);
   }
   if (dtype == DType::Bool) return truth(t, value, node);
   const std::optional<Kind> own = kind_of(value);
@@ -205,10 +196,7 @@ Value call_c_function(Tracer& t, const nb::object& declared, const Call& call) {
   if (dtype == DType::Bool) return Scalar{Kind::py_bool(), made};
   if (base::is_complex(dtype)) return Scalar{Kind::py_complex(), t.builder->cast(made, DType::Complex128)};
   if (base::is_float(dtype)) return Scalar{Kind::py_float(), t.builder->cast(made, DType::Float64)};
-  if (dtype == DType::UInt64) {
-    Call inner{.positional = {Scalar{Kind(dtype), made}}, .keywords = {}, .name = "small", .node = call.node};
-    inline_function(t, attribute(imported("ingot.library.c_functions"), "small"), inner);
-  }
+  if (dtype == DType::UInt64) call_library(t, "c_functions", "small", {Scalar{Kind(dtype), made}}, call.node);
   return Scalar{Kind::py_int(), t.builder->cast(made, DType::Int64)};
 }
 

@@ -233,8 +233,8 @@ Value primitive_derivatives_of_lanes(Tracer& t, Call&) {
 }
 
 Value primitive_is_same_for_all(Tracer&, Call& call) {
-  const Static* const number = call.positional.at(0).as<Static>();
-  return Static{nb::bool_(number != nullptr && kind_of(*number).has_value())};
+  const Value& value = call.positional.at(0);
+  return Static{nb::bool_(known_of(value).is_valid() && number_kind(value).has_value())};
 }
 
 Value primitive_in_lane(Tracer& t, Call& call) {
@@ -256,7 +256,7 @@ Value primitive_in_lane(Tracer& t, Call& call) {
                   .loops = t.loops.size(),
                   .derivatives = t.derivatives.size()};
   const Restored<std::optional<Axis>> around(t.frame->axis, axis);
-  Call iteration{.positional = {lane}, .keywords = {}, .name = call.name, .node = call.node};
+  Call iteration{.positional = {lane}, .name = call.name, .node = call.node};
   Value given = call_value(t, call.positional.at(2), iteration);
   if (t.frame->axis->met > 0) Collectives(t).need_own_effects(*t.frame->axis, true, call.node);
   return given;
@@ -282,12 +282,7 @@ Value primitive_collective(Tracer& t, Call& call) {
     Collectives(t).need_own_effects(axis, false, call.node);
     return Tuple{};
   }
-  const Tuple* const what = call.positional.at(1).as<Tuple>();
-  INGOT_ASSERT(what != nullptr, "frontend: what a collective is comes in a tuple");
-  nb::list parts;
-  for (const Value& part : what->members)
-    parts.append(require_static(t, part, "what describes a collective", call.node));
-  *axis.probe = nb::tuple(parts);
+  *axis.probe = require_static(t, call.positional.at(1), "what describes a collective", call.node);
   t.builder->terminate(Op::unreachable, {});
   throw Diverged{};
 }

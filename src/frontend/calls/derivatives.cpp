@@ -28,7 +28,7 @@ Value primitive_new_derivative(Tracer& t, Call&) {
 Value primitive_may_vary(Tracer& t, Call& call) {
   const Value& x = call.positional.at(0);
   const size_t start = t.derivative_starts.at(static_cast<size_t>(derivative_argument(t, call, 1)) - 1);
-  if (x.is<Static>()) return Static{nb::bool_(false)};
+  if (known_of(x).is_valid()) return Static{nb::bool_(false)};
   const Array* const array = x.as<Array>();
   const NodeId node = variable_argument(t, call, 0, base::known(kind_of(x)));
   return Static{nb::bool_(node.index >= start || (array != nullptr && !array->is_constant))};
@@ -64,7 +64,7 @@ Value primitive_with_derivatives(Tracer& t, Call& call) {
     inside.emplace_back(number(0), number(1) != 0);
   }
   const Restored<std::vector<std::pair<int64_t, bool>>> around(t.derivatives, inside);
-  Call thunk{.positional = {}, .keywords = {}, .name = call.name, .node = call.node};
+  Call thunk{.positional = {}, .name = call.name, .node = call.node};
   return call_value(t, call.positional.at(1), thunk);
 }
 
@@ -75,7 +75,7 @@ Value primitive_back(Tracer& t, Call& call) {
   const State before = t.state;  // what is assigned in the region is not seen outside
   // It runs where the sweep reaches it, and no `try` is open there.
   const Restored<std::vector<Catcher*>> none(t.handlers, {});
-  Call thunk{.positional = {}, .keywords = {}, .name = call.name, .node = call.node};
+  Call thunk{.positional = {}, .name = call.name, .node = call.node};
   call_value(t, call.positional.at(1), thunk);
   t.state = before;
   t.builder->yield({});
@@ -96,7 +96,7 @@ namespace {
 /// A number, or an array as memory.
 NodeId variable_argument(Tracer& t, Call& call, size_t position, const Kind& kind) {
   const Value& value = call.positional.at(position);
-  return value.is<Array>() ? named(t, value).node : stage(t, value, kind);
+  return array_type_of(value) ? named(t, value).node : stage(t, value, kind);
 }
 
 }  // namespace
@@ -134,14 +134,14 @@ Value primitive_pull(Tracer& t, Call& call) {
   const std::vector<Value> outputs = parts_of(call.positional.at(1));
   const std::vector<Value> cotangents = parts_of(call.positional.at(2));
   const auto add = [&](const Value& value, const Kind& kind) {
-    operands.push_back(value.is<Array>() ? named(t, value).node : stage(t, value, kind));
+    operands.push_back(array_type_of(value) ? named(t, value).node : stage(t, value, kind));
   };
   for (const Value& output : outputs) add(output, base::known(kind_of(output)));
   for (size_t i = 0; i < outputs.size(); ++i) add(cotangents.at(i), base::known(kind_of(outputs[i])));
   const std::vector<Value> variables = parts_of(call.positional.at(3));
   std::vector<ir::Type> types;
   for (const Value& variable : variables) {
-    if (variable.is<Array>()) continue;
+    if (array_type_of(variable)) continue;
     add(variable, base::known(kind_of(variable)));
     types.push_back(t.builder->function().type(operands.back()));
   }
@@ -150,7 +150,7 @@ Value primitive_pull(Tracer& t, Call& call) {
   Tuple given;
   size_t next = 0;
   for (const Value& variable : variables) {
-    if (variable.is<Array>()) given.members.emplace_back(Static{nb::none()});
+    if (array_type_of(variable)) given.members.emplace_back(Static{nb::none()});
     else {
       given.members.emplace_back(
           Scalar{base::known(kind_of(variable)), t.builder->function().result(made, next++)});

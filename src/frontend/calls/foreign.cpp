@@ -6,6 +6,7 @@
 #include "frontend/arrays/indexing.h"
 #include "frontend/arrays/scalars.h"
 #include "frontend/kinds/pooled_values.h"
+#include "frontend/kinds/sequences.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
 
@@ -22,21 +23,17 @@ bool is_foreign(const Tracer& t, const Value& value) { return kind_of_value(valu
 nb::object stand_in(const Tracer& t, const Value& value) { return kind_of_value(value).stand_in(t, value); }
 
 std::optional<Value> foreign_part(Tracer& t, const Foreign& array, const Value& index, nb::handle node) {
-  const auto is_plain = [&t](const Value& part) {
-    const std::optional<Kind> kind = number_kind(part);
-    return part.is<Slice>() || (kind && base::is_int(kind->dtype()));
-  };
-  const Tuple* parts = index.as<Tuple>();
-  const bool plain = parts != nullptr ? std::ranges::all_of(parts->members, is_plain) : is_plain(index);
+  const bool plain = std::ranges::all_of(parts_of_index(index), [](const Value& value) {
+    const IndexPart part = kind_of_value(value).index_part(value);
+    return part == IndexPart::Slice || part == IndexPart::Number;
+  });
   if (!array.shape || !plain || is_foreign(t, index)) return std::nullopt;
   const Value part = index_array(t, *array.shape->as<Array>(), index, node);
-  const Array* view = part.as<Array>();
   const nb::object description =
-      imported("ingot._objects.foreign")
-          .attr("part")(array.description, view == nullptr ? 0 : view->type.rank());
+      imported("ingot._objects.foreign").attr("part")(array.description, rank_of(part).value_or(0));
   if (description.is_none()) return std::nullopt;
   Foreign result{description, array.name};
-  if (view != nullptr) result.shape = share(part);
+  if (rank_of(part)) result.shape = share(part);
   return result;
 }
 
@@ -89,8 +86,7 @@ void use_foreign(Tracer& t, const char* operation, const std::string& symbol,
     const auto push = [&](const auto& values) {
       pending.insert(pending.end(), values.begin(), values.end());
     };
-    if (const Tuple* tuple = value.as<Tuple>()) push(tuple->members);
-    if (const Slice* s = value.as<Slice>()) push(*s->parts);
+    push(parts_of(value));
     if (const uint32_t container = container_of(value); container != 0)
       push(t.state.heap.at(container).values);
   }

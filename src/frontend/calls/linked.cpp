@@ -36,16 +36,16 @@ NodeId Kernels::passed(const Value& value, const std::string& type, const std::s
           "`" + name + "` wants " + (is_pointer ? "an array of " : "") + wanted + ", not " + given);
   };
   if (is_pointer) {
-    if (!value.is<Array>()) refuse("'" + type_name(t_, value) + "'");
+    if (!array_type_of(value)) refuse("'" + type_name(t_, value) + "'");
     const Array array = named(t_, value);
     if (array.type.dtype() != dtype)
       refuse("an array of " + std::string(base::info(array.type.dtype()).numpy));
     need_writable(t_, array, "assignment destination is read-only", node);
     return array.node;
   }
-  const Array* const array = value.as<Array>();
-  if (array != nullptr && array->type.rank() > 0) refuse("an array");
-  const Value number = array != nullptr ? from_node(t_, whole(t_, value)) : value;
+  if (const std::optional<ir::Type> array = array_type_of(value); array && array->rank() > 0)
+    refuse("an array");
+  const Value number = without_0d(t_, value);
   const std::optional<Kind> kind = kind_of(number);
   const auto rank = [](DType one) { return base::is_complex(one) ? 3 : base::is_float(one) ? 2 : 1; };
   if (!kind || rank(kind->dtype()) > rank(dtype))

@@ -22,6 +22,7 @@
 #include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/sequences.h"
 #include "frontend/kinds/special_methods.h"
+#include "frontend/kinds/strings.h"
 #include "frontend/tracer/builtins.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
@@ -30,14 +31,6 @@ namespace ingot::frontend {
 
 using base::ExceptionKind;
 using ir::Op;
-
-/// `operator.index`.
-Value builtin_index(Tracer& t, Call& call) {
-  const Value value = need(t, call, 0, "a");
-  finish(t, call, 1);
-  if (const std::optional<int64_t> known = static_int(value)) return Static{nb::int_(*known)};
-  return Scalar{Kind::py_int(), stage_index(t, value)};
-}
 
 Value builtin_list(Tracer& t, Call& call) {
   finish(t, call, 1);
@@ -48,7 +41,6 @@ Value builtin_list(Tracer& t, Call& call) {
 Value builtin_tuple(Tracer& t, Call& call) {
   finish(t, call, 1);
   if (call.positional.empty()) return Tuple{};
-  if (const Tuple* tuple = call.positional[0].as<Tuple>()) return Tuple{tuple->members};
   return Tuple{elements_of(t, call.positional[0], call.node)};
 }
 
@@ -106,35 +98,19 @@ Value builtin_isinstance(Tracer& t, Call& call) {
   if (call.positional.size() != 2 || !call.keywords.empty()) raise_as_called(t, call);
   const Value value = call.positional[0];
   const nb::object classes = require_static(t, call.positional[1], "a class", call.node);
-  if (const Maybe* m = value.as<Maybe>(); m != nullptr && m->may_be_none) {
-    const NodeId tag = t.builder->make(Op::tag, {m->node});
-    const auto one = [&](const Value& v) {
-      Call again{.positional = {v, call.positional[1]}, .keywords = {}, .name = call.name, .node = call.node};
-      return builtin_isinstance(t, again);
-    };
-    return fork(
-        t, t.builder->make(Op::equal, {tag, t.builder->constant<int8_t>(0)}),
-        [&] { return one(present(t, value, "the value", call.node)); },
-        [&] { return one(Static{nb::none()}); });
-  }
-  if (const Pooled* r = PooledValues::optional(value)) {
-    return PooledValues(t).on_both(*r, [&](const Value& v) {
-      Call again{.positional = {v, call.positional[1]}, .keywords = {}, .name = call.name, .node = call.node};
-      return builtin_isinstance(t, again);
-    });
-  }
+  const auto is_one = [&](const Value& v) {
+    Call again{.positional = {v, call.positional[1]}, .name = call.name, .node = call.node};
+    return builtin_isinstance(t, again);
+  };
+  if (const auto is = kind_of_value(value).by_presence(t, value, is_one, call.node)) return *is;
   if (const Pooled* r = PooledValues::open(value)) {
     return PooledValues(t).is_of(*r, [&](const nb::object& type) {
-      Call again{.positional = {PooledValues(t).of_type(*r, type), call.positional[1]},
-                 .keywords = {},
-                 .name = call.name,
-                 .node = call.node};
-      return static_truth(t, builtin_isinstance(t, again)) == true;
+      return static_truth(t, is_one(PooledValues(t).of_type(*r, type))) == true;
     });
   }
-  const nb::object type = value.is<Array>()
-                              ? attribute(imported("numpy"), "ndarray")
-                              : type_of(t, present(t, value, "the value", call.node), call.node);
+  const bool is_array = array_type_of(value).has_value();
+  const nb::object type = is_array ? attribute(imported("numpy"), "ndarray")
+                                   : type_of(t, present(t, value, "the value", call.node), call.node);
   if (is_instance(value)) {
     t.guards.push_back({type, "__mro__", attribute(type, "__mro__"), true});
     for (const nb::handle one : PyTuple_Check(classes.ptr()) ? nb::tuple(classes) : nb::make_tuple(classes)) {
@@ -155,7 +131,7 @@ Value builtin_isinstance(Tracer& t, Call& call) {
     nb::object is = own(type, classes);
     if (const nb::object raw = class_of_value(t, value); raw.is_valid() && !raw.is(type) && is.is(Py_False))
       is = own(raw, classes);
-    if (value.is<Array>() && !is.is(own(attribute(imported("numpy"), "memmap"), classes)))
+    if (is_array && !is.is(own(attribute(imported("numpy"), "memmap"), classes)))
       need_no_memory_maps(t, "the class of an array", call.node);
     return Static{is};
   } catch (nb::python_error& error) {
@@ -168,11 +144,7 @@ Value builtin_slice(Tracer& t, Call& call) {
   if (call.positional.empty() || call.positional.size() > 3 || !call.keywords.empty())
     raise_as_called(t, call);
   std::array<Value, 3> parts = {Static{nb::none()}, call.positional[0], Static{nb::none()}};
-  if (call.positional.size() > 1) {
-    parts[0] = call.positional[0];
-    parts[1] = call.positional[1];
-  }
-  if (call.positional.size() > 2) parts[2] = call.positional[2];
+  if (call.positional.size() > 1) std::ranges::copy(call.positional, parts.begin());
   return Slice{share(std::move(parts))};
 }
 
@@ -199,7 +171,7 @@ Value builtin_pow(Tracer& t, Call& call) {
   finish(t, call, 3);
   if (modulus == nullptr || is_none(*modulus)) return binary(t, Operator::Pow, base, exponent, call.node);
   const std::vector<Value> values = given.values();
-  if (std::ranges::all_of(values, [](const Value& value) { return value.is<Static>(); }))
+  if (std::ranges::all_of(values, [](const Value& value) { return known_of(value).is_valid(); }))
     return by_host(t, given, "a power with a modulus");
   const bool are_ints = std::ranges::all_of(values, [&t](const Value& value) {
     const std::optional<Kind> kind = number_kind(value);
@@ -215,11 +187,11 @@ Value builtin_round(Tracer& t, Call& call) {
   const Value* digits = argument(t, call, 1, "ndigits");
   finish(t, call, 2);
   const bool whole_number = digits == nullptr || is_none(*digits);
-  if (value.is<Static>() && (whole_number || digits->is<Static>())) {
+  const nb::object known = known_of(value);
+  if (known.is_valid() && (whole_number || known_of(*digits).is_valid())) {
     return by_python(t, [&] {
       const nb::object round = imported("builtins").attr("round");
-      const nb::object given = value.as<Static>()->object;
-      return Static{whole_number ? round(given) : round(given, digits->as<Static>()->object)};
+      return Static{whole_number ? round(known) : round(known, known_of(*digits))};
     });
   }
   const std::optional<Kind> kind = number_kind(value);
@@ -231,7 +203,7 @@ Value builtin_round(Tracer& t, Call& call) {
     Value even = value;
     if (base::is_float(kind->dtype()))
       even = Scalar{Kind::py_float(), t.builder->make(Op::rint, {stage(t, value, Kind::py_float())})};
-    Call conversion{.positional = {even}, .keywords = {}, .name = "int", .node = call.node};
+    Call conversion{.positional = {even}, .name = "int", .node = call.node};
     return builtin_int(t, conversion);
   }
   const std::optional<Kind> decimals = whole_number ? std::nullopt : number_kind(*digits);
@@ -240,7 +212,7 @@ Value builtin_round(Tracer& t, Call& call) {
     const Value count = decimals->is_python() && !base::is_bool(decimals->dtype())
                             ? *digits
                             : Scalar{Kind::py_int(), stage_index(t, *digits)};
-    Call rounding{.positional = {value, count}, .keywords = {}, .name = "round", .node = call.node};
+    Call rounding{.positional = {value, count}, .name = "round", .node = call.node};
     if (!kind->is_python() && !base::is_bool(kind->dtype()))
       return call_value(t, Static{imported("numpy").attr("round")}, rounding);
     const char* const name = *kind == Kind::py_float() ? "round_float" : "round_int";
@@ -251,48 +223,20 @@ Value builtin_round(Tracer& t, Call& call) {
 }
 
 Value text_of_value(Tracer& t, const Value& value, const std::string& form, nb::handle node) {
-  if (const Error* e = value.as<Error>()) {
-    if (form.starts_with("{!r")) unsupported(t, node, "the repr of an exception", "show its text");
-    return text_of_value(t, text_of_error(t, *e), form, node);
-  }
-  if (const String* string = value.as<String>(); string != nullptr && (form == "{}" || form == "{!s}"))
-    return *string;
-  Value kept = value;
-  if (const nb::object type = class_of_value(t, value); type.is_valid()) {
-    const Member* m = value.as<Member>();
-    if (m != nullptr && Members(t).has_own_text(*m))
-      unsupported(t, node, "the text of a member of an Enum that is not known, by a method of its class,",
-                  "show its name");
-    const bool is_plain = m != nullptr || (!is_instance(value) && !has_text(t, type));
-    if (!is_plain) return text_of_object(t, value, form, node);
-  }
-  if (value.is<Static>()) {
-    if (const std::string large = too_large_by_format(nb::str(form.c_str())); !large.empty())
-      unsupported(t, node, large, "use a smaller width");
-    return by_python(
-        t, [&] { return Static{nb::str(form.c_str()).attr("format")(value.as<Static>()->object)}; });
-  }
-  if (const Structured* s = value.as<Structured>()) {
-    kept = Fields(t).copy(*s, node);
-  } else if (const Array* a = value.as<Array>()) {
-    // A copy: the string shows the present value.
-    if (a->type.rank() == 0) unsupported(t, node, "the text of an array without axes", "show its element");
-    kept = owner(t, t.builder->make(Op::materialize, {whole(t, value)}));
-  } else if (value.is<List>() && form_of_list(t, t.state.heap.at(value.as<List>()->object))) {
-    const bool is_open = growing(t, value) != nullptr;
-    kept = is_open ? by_library(t, "copy", {value}, node)
-                   : new_list(t, contents(t, value.as<List>()->object, node).values);
-  } else if (!kind_of(value) && !value.is<Tuple>() && !value.is<String>() && !value.is<Characters>() &&
-             !value.is<Member>()) {
+  if (const auto own = kind_of_value(value).text(t, value, form, node)) return *own;
+  if (has_class(t, value)) return text_of_object(t, value, form, node);
+  if (!value.is<List>() || !form_of_list(t, t.state.heap.at(value.as<List>()->object)))
     unsupported(t, node, "the text of a " + type_name(t, value), "show its parts");
-  }
-  return String{form, share(std::vector<Value>{kept})};
+  const bool is_open = growing(t, value) != nullptr;
+  return filled_by(is_open ? by_library(t, "copy", {value}, node)
+                           : new_list(t, contents(t, value.as<List>()->object, node).values),
+                   form);
 }
 
 Value joined_text(Tracer& t, const std::vector<Value>& pieces) {
-  if (std::ranges::all_of(pieces, [](const Value& piece) { return piece.is<Static>(); })) {
+  if (std::ranges::all_of(pieces, [](const Value& piece) { return known_of(piece).is_valid(); })) {
     nb::list known;
-    for (const Value& piece : pieces) known.append(piece.as<Static>()->object);
+    for (const Value& piece : pieces) known.append(known_of(piece));
     return Static{nb::str("").attr("join")(known)};
   }
   std::string form;
@@ -304,7 +248,7 @@ Value joined_text(Tracer& t, const std::vector<Value>& pieces) {
       form += string->form;
       parts.insert(parts.end(), string->parts->begin(), string->parts->end());
     } else {
-      const std::string literal = text_of(piece.as<Static>()->object);
+      const std::string literal = text_of(known_of(piece));
       for (const char character : literal) {
         if (character == '{' || character == '}') form += character;
         form += character;
@@ -363,7 +307,7 @@ Value by_host(Tracer& t, const Call& call, const char* what) {
 
 Value array_of_range(Tracer& t, const Range& range, nb::handle node) {
   const auto& [start, stop, step] = *range.bounds;
-  Call call{.positional = {start, stop, step}, .keywords = {}, .name = "arange", .node = node};
+  Call call{.positional = {start, stop, step}, .name = "arange", .node = node};
   return np_arange(t, call);
 }
 
@@ -378,7 +322,7 @@ Value array_of(Tracer& t, const Value& value, nb::handle node, std::optional<DTy
     }
   };
   collect(value);
-  if (std::ranges::any_of(leaves, [](const Value& leaf) { return leaf.is<Array>(); })) {
+  if (std::ranges::any_of(leaves, [](const Value& leaf) { return array_type_of(leaf).has_value(); })) {
     const Value made = call_library(t, "joining", "array_of_arrays", {value}, node);
     return wanted ? Value(owner(t, materialized(t, t.builder->cast(whole(t, made), *wanted)))) : made;
   }
@@ -403,10 +347,10 @@ Value array_of(Tracer& t, const Value& value, nb::handle node, std::optional<DTy
     lengths.push_back(t.builder->index(shape.back()));
   }
   need_rank(t, lengths.size());
-  const Value result = filled(t, lengths, t.builder->constant(ir::Type::scalar(*dtype), {}));
+  const Array result = filled(t, lengths, t.builder->constant(ir::Type::scalar(*dtype), {}));
   std::vector<int64_t> at(shape.size(), 0);
   for (const Value& leaf : leaves) {
-    std::vector<NodeId> operands{result.as<Array>()->node};
+    std::vector<NodeId> operands{result.node};
     for (const int64_t index : at) operands.push_back(t.builder->index(index));
     operands.push_back(wanted ? value_for(t, leaf, *dtype) : stage(t, leaf, *dtype));
     t.builder->make(Op::store, operands);
@@ -436,13 +380,13 @@ Value np_array(Tracer& t, Call& call) {
   argument(t, call, SIZE_MAX, "subok");
   finish(t, call, is_array ? 2 : 3);
   const std::optional<Kind> kind = kind_of(value);
+  const bool is_new = !array_type_of(value);
   Value made = value;
-  if (!value.is<Array>() && !kind) made = array_of(t, value, call.node, dtype);
-  else if (!value.is<Array>()) {
+  if (!kind) made = array_of(t, value, call.node, dtype);
+  else if (is_new) {
     const DType of_number = dtype.value_or(base::known(kind).dtype());
     made = filled(t, {}, dtype ? value_for(t, value, of_number) : stage(t, value, Kind(of_number)));
   }
-  const bool is_new = !value.is<Array>();
   if (is_new) options[0] = Static{nb::none()};
   const Value target =
       dtype ? Value(Static{imported("numpy").attr("dtype")(std::string(base::info(*dtype).numpy))})

@@ -194,7 +194,7 @@ Value primitive_each(Tracer& t, Call& call) {
   const std::vector<Value> given = parts_of(call.positional.at(1));
   std::vector<NodeId> arrays;
   for (const Value& value : given)
-    if (value.is<Array>()) arrays.push_back(whole(t, value));
+    if (array_type_of(value)) arrays.push_back(whole(t, value));
   arrays = broadcast_together(t, std::move(arrays));
   // Constants that the function may use, too, are made before the point of the roll-back.
   std::vector<NodeId> operands{t.builder->index(1)};
@@ -212,10 +212,10 @@ Value primitive_each(Tracer& t, Call& call) {
   std::optional<Steps> steps;
   bool is_tuple = false;
   try {
-    Call inner{.positional = {}, .keywords = {}, .name = call.name, .node = call.node};
+    Call inner{.positional = {}, .name = call.name, .node = call.node};
     size_t next = 1;
     for (const Value& value : given) {
-      if (!value.is<Array>()) inner.positional.push_back(value);
+      if (!array_type_of(value)) inner.positional.push_back(value);
       else inner.positional.push_back(Scalar{Kind(types[next].dtype()), elements[next]}), ++next;
     }
     const Value result = call_value(t, function, inner);

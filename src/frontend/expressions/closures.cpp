@@ -61,7 +61,7 @@ Value* local(Tracer& t, const std::string& name) {
   if (is_outer(t, name)) {
     const Value* const cell = captured(t, t.frame->cells.at(name).ptr(), kCellItself);
     if (cell == nullptr) return nullptr;
-    HeapObject& variable = t.state.heap.at(cell->as<Object>()->object);
+    HeapObject& variable = t.state.heap.at(object_of(*cell));
     return &variable.values[index_of_attribute(t, variable, kCellContents, {})];
   }
   // Among the variables may be those of the activation that iterates over a generator.
@@ -98,7 +98,7 @@ void set_outer(Tracer& t, const std::string& name, Value value) {
   const nb::object& cell = t.frame->cells.at(name);
   const Value* const known = captured(t, cell.ptr(), kCellItself);
   if (known == nullptr) throw NeedsFact::capture(cell, kCellItself);
-  const uint32_t variable = known->as<Object>()->object;
+  const uint32_t variable = object_of(*known);
   const size_t index = index_of_attribute(t, t.state.heap.at(variable), kCellContents, {});
   const nb::str contents(kCellContents);
   if (value.is<Unbound>()) {
@@ -180,7 +180,7 @@ void run_function_def(Tracer& t, nb::handle s) {
   const Pins pins(t, decorators);
   Value function = make_closure(t, s, name);
   for (size_t i = decorators.size(); i-- > 0;) {
-    Call call{.positional = {std::move(function)}, .keywords = {}, .name = {}, .node = nodes[i]};
+    Call call{.positional = {std::move(function)}, .name = {}, .node = nodes[i]};
     function = call_value(t, decorators[i], call);
   }
   bind_variable(t, name, std::move(function));
@@ -299,7 +299,7 @@ Value list_comp(Tracer& t, nb::handle e) {
       Value list = list_buffer_comprehension(t, e, first);
       // More is known of arrays in a list of known structure.
       const HeapObject* made = growing(t, list);
-      if (made == nullptr || !made->element->is<Array>() || !first.is<Range>()) return list;
+      if (made == nullptr || !array_type_of(*made->element) || !first.is<Range>()) return list;
       try {
         go_back(t, before);
         return new_list(t, comprehended(t, e, first_iterable(t, e)));
@@ -366,13 +366,13 @@ Value eval_dict_comp(Tracer& t, nb::handle e) {
 
 std::optional<Value> call_of_generator(Tracer& t, const Value& callee, nb::handle e) {
   const nb::list arguments = e.attr("args");
-  const Static* function = callee.as<Static>();
-  if (function == nullptr || nb::len(arguments) == 0) return std::nullopt;
+  const nb::object function = known_of(callee);
+  if (!function.is_valid() || nb::len(arguments) == 0) return std::nullopt;
   const nb::handle first = arguments[0];
   const std::string kind = class_of(first);
   const bool is_generator = kind == "GeneratorExp";
   if (!is_generator && kind != "ListComp") return std::nullopt;
-  const Builtin* builtin = t.registry.find(function->object);
+  const Builtin* builtin = t.registry.find(function);
   if (builtin == nullptr) return std::nullopt;
   const std::string& name = builtin->name;
   const bool plain = nb::len(arguments) == 1 && nb::len(nb::list(e.attr("keywords"))) == 0;
@@ -382,10 +382,8 @@ std::optional<Value> call_of_generator(Tracer& t, const Value& callee, nb::handl
   if (plain && (name == "any" || name == "all" || name == "max" || name == "min" || name == "sum"))
     return consume(t, first, name, e);
   if (plain && (name == "list" || name == "tuple" || name == "sorted" || name == "dict")) {
-    Call call{.positional = {Tuple{comprehended(t, first, first_iterable(t, first))}},
-              .keywords = {},
-              .name = name,
-              .node = e};
+    Call call{
+        .positional = {Tuple{comprehended(t, first, first_iterable(t, first))}}, .name = name, .node = e};
     return call_value(t, callee, call);
   }
   return std::nullopt;
@@ -445,7 +443,7 @@ Value array_of_comprehension(Tracer& t, nb::handle comprehension, nb::handle nod
       const Renamed renamed(t, comprehension);
       assign(t, generators[0].attr("target"), trips.element(t.builder->index(0)));
       const Value one = eval(t, comprehension.attr("elt"));
-      if (!one.is<Array>()) kind = kind_of(one);
+      kind = number_kind(one);
     }
     go_back(t, probing);
   } catch (const Diverged&) {
@@ -474,7 +472,7 @@ Value array_of_comprehension(Tracer& t, nb::handle comprehension, nb::handle nod
   }
   if (filters && any != false) {
     const Slice taken{share(std::array<Value, 3>{Static{nb::none()}, index, Static{nb::none()}})};
-    const Value part = index_array(t, *result.as<Array>(), taken, node);
+    const Value part = eval_item(t, result, taken, node);
     result = owner(t, t.builder->make(Op::materialize, {whole(t, part)}));
   }
   forget(t, suffix);

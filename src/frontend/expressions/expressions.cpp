@@ -75,18 +75,8 @@ Value eval_name_open(Tracer& t, nb::handle e) {
   const Value* value = local(t, name);
   if (value == nullptr && t.frame->local_names.contains(name)) return Unbound{};
   if (value == nullptr) return load_global(t, name, e);
-  Value found = *value;
-  Maybe* const m = found.as<Maybe>();
-  if (!found.is<Unbound>() && !found.is<Pooled>() && (m == nullptr || !m->may_be_unbound)) return found;
-  const auto [kind, message] = absence_of(t, name);
-  if (found.is<Unbound>()) raise(t, kind, message);
-  if (m != nullptr) {
-    const NodeId tag = t.builder->make(Op::tag, {m->node});
-    check(t, t.builder->make(Op::not_equal, {tag, t.builder->constant<int8_t>(2)}), kind, message);
-    m->may_be_unbound = false;
-  }
-  if (const Pooled* r = found.as<Pooled>()) return PooledValues(t).bound(*r, kind, message);
-  return found;
+  const Value found = *value;  // a check may replace the state
+  return kind_of_value(found).bound(t, found, name);
 }
 
 Value load_global(Tracer& t, const std::string& name, nb::handle e) {
@@ -149,10 +139,10 @@ Value outside(Tracer& t, const nb::object& owner, const std::string& name, const
       return Method{share(part("__self__")), text_of(function.attr("__name__")), function};
   }
   if (nb::cast<bool>(extension.attr("is_partial")(object))) {
-    Call call{.positional = {part("func")}, .keywords = {}, .name = "partial", .node = e};
+    Call call{.positional = {part("func")}, .name = "partial", .node = e};
     for (const Value& given : parts_of(part("args"))) call.positional.push_back(given);
     for (const auto& [key, value] : items_of(t, part("keywords"), e))
-      call.keywords.emplace_back(text_of(key.as<Static>()->object), value);
+      call.keywords.emplace_back(text_of(known_of(key)), value);
     return call_value(t, Static{imported("functools").attr("partial")}, call);
   }
   return host_value(t, object, what, e);
@@ -311,8 +301,7 @@ Value eval_list(Tracer& t, nb::handle e) {
         append(t, list, eval_open(t, element), e);
         continue;
       }
-      Call call{
-          .positional = {eval(t, element.attr("value"))}, .keywords = {}, .name = "extend", .node = element};
+      Call call{.positional = {eval(t, element.attr("value"))}, .name = "extend", .node = element};
       list_method(t, list, "extend", call);
     }
     return Rows(t).made(list, e);
@@ -382,7 +371,7 @@ std::optional<Value> made_by_module(Tracer& t, const nb::object& module, const s
   if (package == "numpy" || package == "ingot") return std::nullopt;
   t.guards.push_back({names, name, {}});
   t.guards.push_back({names, "__getattr__", getter});
-  Call call{.positional = {Static{key}}, .keywords = {}, .name = "__getattr__", .node = e};
+  Call call{.positional = {Static{key}}, .name = "__getattr__", .node = e};
   return present(t, call_value(t, host_value(t, getter, "__getattr__", e), call), name, e);
 }
 
@@ -394,8 +383,8 @@ Value attribute_of(Tracer& t, const Value& value, const std::string& name, nb::h
   if (kind.has_methods(t, value))
     if (const nb::object model = stand_in(t, value); model.is_valid())
       if (PyCallable_Check(attribute(model, name.c_str()).ptr())) return Method{share(value), name};
-  const Static* known = value.as<Static>();
-  if (known != nullptr && (PyFunction_Check(known->object.ptr()) || is_jitted(known->object)))
+  const nb::object known = known_of(value);
+  if (known.is_valid() && (PyFunction_Check(known.ptr()) || is_jitted(known)))
     unsupported(t, e, "the attribute `" + name + "` of a function", "use it outside of compiled code");
   unsupported(t, e, "the attribute `" + name + "` of a " + type_name(t, value),
               "read it outside of the function, and pass what it is");
@@ -420,17 +409,16 @@ namespace {
 
 Value eval_subscript(Tracer& t, nb::handle e) {
   const Value value = eval(t, e.attr("value"));
-  const Value index = eval_index(t, e.attr("slice"));
-  return eval_item(t, value, value.is<Array>() || value.is<Tuple>() ? plain_number(t, index) : index, e);
+  return eval_item(t, value, eval_index(t, e.attr("slice")), e);
 }
 
 /// `np.mgrid`.
 std::optional<Value> item_by_library(Tracer& t, const Value& value, const Value& index, nb::handle e) {
-  const Static* known = value.as<Static>();
-  const Builtin* builtin = known != nullptr ? t.registry.find(known->object) : nullptr;
-  if (builtin == nullptr || !builtin->library.is_valid() || PyCallable_Check(known->object.ptr()) != 0)
+  const nb::object known = known_of(value);
+  const Builtin* builtin = known.is_valid() ? t.registry.find(known) : nullptr;
+  if (builtin == nullptr || !builtin->library.is_valid() || PyCallable_Check(known.ptr()) != 0)
     return std::nullopt;
-  Call call{.positional = {index}, .keywords = {}, .name = builtin->name, .node = e};
+  Call call{.positional = {index}, .name = builtin->name, .node = e};
   return inline_function(t, builtin->library, call);
 }
 
@@ -465,7 +453,7 @@ namespace {
 Value eval_call(Tracer& t, nb::handle e) {
   const Value callee = eval(t, e.attr("func"));
   if (const std::optional<Value> result = call_of_generator(t, callee, e)) return *result;
-  Call call{.positional = {}, .keywords = {}, .name = {}, .node = e};
+  Call call{.positional = {}, .name = {}, .node = e};
   for (const nb::handle argument : e.attr("args")) {
     if (class_of(argument) != "Starred") {
       call.positional.push_back(eval_open(t, argument));
@@ -485,8 +473,8 @@ Value eval_call(Tracer& t, nb::handle e) {
     }
     call.keywords.emplace_back(text_of(keyword.attr("arg")), eval_open(t, keyword.attr("value")));
   }
-  const Static* known = callee.as<Static>();
-  call.is_last = callee.is<Closure>() || (known != nullptr && PyFunction_Check(known->object.ptr()));
+  const nb::object known = known_of(callee);
+  call.is_last = callee.is<Closure>() || (known.is_valid() && PyFunction_Check(known.ptr()));
   return call_value(t, callee, call);
 }
 
@@ -590,9 +578,9 @@ void need_stream(Tracer& t, const Builtin& method, Call& call) {
   if (dot == std::string::npos) return;
   const std::string wanted = method.path.substr(0, dot);
   if (!call.positional.empty()) call.positional[0] = present(t, call.positional[0], "the stream", call.node);
-  const Object* self = call.positional.empty() ? nullptr : call.positional[0].as<Object>();
+  const uint32_t self = call.positional.empty() ? 0 : object_of(call.positional[0]);
   const nb::object type = imported("numpy.random").attr(wanted.c_str());
-  if (self == nullptr || !t.state.heap.at(self->object).type_of.is(type))
+  if (self == 0 || !t.state.heap.at(self).type_of.is(type))
     unsupported(t, call.node, "`" + method.path + "` of what is no " + wanted, "call it as a method of one");
 }
 
@@ -642,10 +630,9 @@ nb::object implementation_of(Tracer& t, const nb::object& function) {
 
 Value call_value(Tracer& t, const Value& callee, Call& call) {
   if (std::optional<Value> result = kind_of_value(callee).call(t, callee, call)) return *std::move(result);
-  const Static* s = callee.as<Static>();
-  if (s == nullptr)
+  nb::object function = known_of(callee);
+  if (!function.is_valid())
     raise(t, ExceptionKind::TypeError, "'" + type_name(t, callee) + "' object is not callable");
-  nb::object function = s->object;
   if (const nb::object meant = meant_by(function); !meant.is(function))
     return call_value(t, Static{meant}, call);
   if (const Builtin* builtin = t.registry.find(function)) {

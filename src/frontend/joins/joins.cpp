@@ -184,6 +184,39 @@ NodeId convert(Tracer& t, const Value& number, Kind kind) {
   return converted;
 }
 
+namespace {
+
+/// Whether objects can get other numbers: those that are still reachable under their own must keep them.
+bool may_renumber(const Tracer& t, const State& state, const Value& value,
+                  const std::map<uint32_t, uint32_t>& numbers) {
+  std::set<uint32_t> seen;
+  std::set<uint32_t> fixed;  // reachable from objects that are not renumbered
+  const std::function<void(uint32_t)> reach = [&](uint32_t id) {
+    if (!seen.insert(id).second || !state.heap.contains(id)) return;
+    for (const Value& part : state.heap.at(id).values) each_object(part, reach);
+  };
+  for (const auto& [name, local] : state.locals) each_object(local, reach);
+  each_object(value, reach);
+  const auto fix = [&](uint32_t id) {
+    fixed.insert(id);
+    reach(id);
+  };
+  for (const Frame* at = t.frame; at != nullptr; at = at->caller)
+    for (const auto& [name, local] : at->callers_locals) each_object(local, fix);
+  for (const auto& [id, object] : state.heap) {
+    if (object.argument >= 0 || object.type == HeapObject::Type::Cell)
+      for (const Value& part : object.values) each_object(part, fix);
+  }
+  for (const auto& [from, number] : numbers) {
+    if (fixed.contains(from) || fixed.contains(number) ||
+        (seen.contains(number) && !numbers.contains(number)))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 void align(Tracer& t, const State& to, const Value& to_value, State& state, Value& value) {
   std::map<uint32_t, uint32_t> numbers;  // of `state` → of `to`
   std::map<uint32_t, uint32_t> taken;    // the other way
@@ -227,30 +260,7 @@ void align(Tracer& t, const State& to, const Value& to_value, State& state, Valu
     for (size_t i = 0; i < object.values.size(); ++i) pair(object.values[i], it->second.values[i]);
   }
   if (numbers.empty() || !is_possible) return;
-  // Objects that are still reachable under their own numbers must not be renumbered.
-  std::set<uint32_t> seen;
-  std::set<uint32_t> fixed;  // reachable from objects that are not renumbered
-  const std::function<void(uint32_t)> reach = [&](uint32_t id) {
-    if (!seen.insert(id).second || !state.heap.contains(id)) return;
-    for (const Value& part : state.heap.at(id).values) each_object(part, reach);
-  };
-  for (const auto& [name, local] : state.locals) each_object(local, reach);
-  each_object(value, reach);
-  const auto fix = [&](uint32_t id) {
-    fixed.insert(id);
-    reach(id);
-  };
-  for (const Frame* at = t.frame; at != nullptr; at = at->caller)
-    for (const auto& [name, local] : at->callers_locals) each_object(local, fix);
-  for (const auto& [id, object] : state.heap) {
-    if (object.argument >= 0 || object.type == HeapObject::Type::Cell)
-      for (const Value& part : object.values) each_object(part, fix);
-  }
-  for (const auto& [from, number] : numbers) {
-    if (fixed.contains(from) || fixed.contains(number) ||
-        (seen.contains(number) && !numbers.contains(number)))
-      return;
-  }
+  if (!may_renumber(t, state, value, numbers)) return;
   const ValueKind::Renumber object_of = [&](uint32_t id) {
     const auto number = numbers.find(id);
     return number == numbers.end() ? id : number->second;
@@ -303,8 +313,9 @@ std::string why_disjoint(const Tracer& t, const HeapObject& a, const HeapObject&
   const std::string what = "that grows or shrinks on one path only";
   if (a.argument >= 0) return "a list of the caller " + what;
   const auto has_arrays = [](const HeapObject& list) {
-    return list.element == nullptr &&
-           std::ranges::any_of(list.values, [](const Value& value) { return value.is<Array>(); });
+    return list.element == nullptr && std::ranges::any_of(list.values, [](const Value& value) {
+             return array_type_of(value).has_value();
+           });
   };
   if (has_arrays(a) || has_arrays(b))
     return "a list of unknown length of arrays of different dtypes or numbers of axes";
@@ -359,6 +370,7 @@ State join(Tracer& t, const State& a, const State& b) {
     } else if (!alike) {
       CallersLists(t).ask_at_join(object, it->second);
       both.conflict = why_disjoint(t, object, it->second);
+      both.element = nullptr;
       both.values.clear();
       both.keys.clear();
     } else {

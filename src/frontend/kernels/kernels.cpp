@@ -7,6 +7,7 @@
 #include "frontend/arrays/primitives.h"
 #include "frontend/arrays/scalars.h"
 #include "frontend/kinds/objects.h"
+#include "frontend/kinds/sequences.h"
 #include "frontend/tracer/checkpoint.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
@@ -87,7 +88,8 @@ std::optional<Value> Kernels::special(nb::handle object) {
   if (builtin->name == "blockIdx") return triple(parameters.first(3), false);
   if (builtin->name == "threadIdx") return triple(parameters.subspan(3, 3), false);
   ir::Builder& b = *t_.builder;
-  const NodeId lane = b.make(Op::bitwise_and, {linear(launch).as<Scalar>()->node, b.index(kWarp - 1)});
+  const NodeId lane =
+      b.make(Op::bitwise_and, {stage(t_, linear(launch), Kind::py_int()), b.index(kWarp - 1)});
   return Scalar{Kind::py_int(), lane};
 }
 
@@ -108,7 +110,7 @@ void Kernels::launch(Call& call) {
   const Value& asked = call.positional.at(1);
   launch.bytes = stage_index(t_, asked);
   // The requested memory is passed on even if the kernel does not use it: the request may be too large.
-  if (!asked.is<Static>()) launch.is_dynamic = true;
+  if (!known_of(asked).is_valid()) launch.is_dynamic = true;
   launch.routine = t_.routine;
   launch.allocated.clear();
   launch.linked.clear();
@@ -129,10 +131,8 @@ void Kernels::launch(Call& call) {
   border.barrier = true;
   const Pushed<Catcher*> open(t_.handlers, &border);
   const Restored<bool> is_open(launch.is_open, true);
-  Call iteration{.positional = elements_of(t_, call.positional.at(3), call.node),
-                 .keywords = {},
-                 .name = call.name,
-                 .node = call.node};
+  Call iteration{
+      .positional = elements_of(t_, call.positional.at(3), call.node), .name = call.name, .node = call.node};
   const ir::SpanId here = b.span();
   const nb::object kernel = require_static(t_, call.positional.at(2), "a kernel", call.node);
   const nb::object code = attribute(kernel, "__code__");
@@ -145,9 +145,8 @@ void Kernels::launch(Call& call) {
   try {
     const Value given = call_value(t_, call.positional.at(2), iteration);
     b.set_span(here);
-    if (!is_none(given)) {
+    if (!is_none(given))
       refuse(own, "a kernel that returns a value", "write the value into an array that the kernel is given");
-    }
     b.yield({});
   } catch (const Diverged&) {
   }
@@ -193,17 +192,16 @@ NodeId Kernels::dynamic_memory() {
 /// A dtype, as NumPy or Ingot name it.
 DType Kernels::type_argument(Call& call, size_t position) {
   const Value& given = call.positional.at(position);
-  const Static* type = given.as<Static>();
-  if (type == nullptr || !is_type(type->object)) return dtype_of(t_, given, call.node);
-  return dtype_of(t_, Static{meant_by(type->object)}, call.node);
+  const nb::object type = known_of(given);
+  if (!type.is_valid() || !is_type(type)) return dtype_of(t_, given, call.node);
+  return dtype_of(t_, Static{meant_by(type)}, call.node);
 }
 
 Value Kernels::memory(Call& call, ir::Space space) {
   const std::string name = space == ir::Space::Shared ? "shared.array" : "local.array";
   const Launch& launch = around(call.node, name);
   ir::Builder& b = *t_.builder;
-  std::vector<Value> shape{call.positional.at(0)};
-  if (const Tuple* tuple = shape[0].as<Tuple>()) shape = std::vector<Value>(tuple->members);
+  const std::vector<Value> shape = parts_of_index(call.positional.at(0));
   const DType dtype = type_argument(call, 1);
   const auto size = static_cast<int64_t>(base::size_of(dtype));
   std::vector<int64_t> lengths;
@@ -239,7 +237,7 @@ Value Kernels::memory(Call& call, ir::Space space) {
 
 Array Kernels::accessed(Call& call, const std::string& name) {
   const Value& given = call.positional.at(1);
-  if (!given.is<Array>())
+  if (!array_type_of(given))
     raise(t_, ExceptionKind::TypeError,
           "`cuda." + name + "` wants an array first, not '" + type_name(t_, given) + "'");
   const Array array = named(t_, given);
@@ -255,8 +253,7 @@ Array Kernels::accessed(Call& call, const std::string& name) {
 
 /// The operands of an access to one element: the array and its indices.
 std::vector<NodeId> Kernels::element(Call& call, const Array& array, const std::string& name) {
-  std::vector<Value> index{call.positional.at(2)};
-  if (const Tuple* tuple = index[0].as<Tuple>()) index = std::vector<Value>(tuple->members);
+  const std::vector<Value> index = parts_of_index(call.positional.at(2));
   if (index.size() != static_cast<size_t>(array.type.rank())) {
     raise(t_, ExceptionKind::IndexError,
           "`cuda." + name + "` wants " + std::to_string(array.type.rank()) + " indices for its array, not " +
@@ -281,12 +278,9 @@ NodeId Kernels::operand(const Value& value, const Array& array, const std::strin
                     std::string(base::info(dtype).numpy),
                 "convert the number before");
   }
-  const Array* number = value.as<Array>();
-  if (number != nullptr && number->type.rank() == 0)
-    return value_for(t_, from_node(t_, whole(t_, value)), dtype);
-  if (number != nullptr)
+  if (rank_of(value).value_or(0) > 0 && array_type_of(value))
     raise(t_, ExceptionKind::TypeError, "`cuda." + name + "` wants a number, not an array");
-  return value_for(t_, value, dtype);
+  return value_for(t_, without_0d(t_, value), dtype);
 }
 
 Value Kernels::atomic(Call& call) {
@@ -350,30 +344,29 @@ Value Kernels::vote(Call& call) {
 
 namespace {
 
-void need_number(const Value& value) {
-  if (!number_kind(value)) throw base::InternalError("the library exchanges what is no number");
+Kind kind_of_exchanged(const Value& value) {
+  if (const std::optional<Kind> kind = number_kind(value)) return *kind;
+  throw base::InternalError("the library exchanges what is no number");
 }
 
 }  // namespace
 
 Value Kernels::shuffle(Call& call) {
   around(call.node, text(call, 1));
-  const Value value = stage_number(t_, call.positional.at(3));
-  const std::optional<Kind> kind = kind_of(value);
-  need_number(value);
+  const Value& value = call.positional.at(3);
+  const Kind kind = kind_of_exchanged(value);
   const NodeId lane = t_.builder->cast(stage_index(t_, call.positional.at(4)), DType::Int32);
   const int64_t width = base::known(static_int(call.positional.at(5)));
-  const std::vector<NodeId> operands{mask(call.positional.at(2)), stage(t_, value, *kind), lane};
+  const std::vector<NodeId> operands{mask(call.positional.at(2)), stage(t_, value, kind), lane};
   const int64_t attributes[] = {choice_of<ir::Source>("source", text(call, 0)), width};
-  return Scalar{*kind, t_.builder->make(Op::shuffle, operands, attributes)};
+  return Scalar{kind, t_.builder->make(Op::shuffle, operands, attributes)};
 }
 
 Value Kernels::match(Call& call) {
   around(call.node, text(call, 1));
-  const Value value = stage_number(t_, call.positional.at(3));
-  const std::optional<Kind> kind = kind_of(value);
-  need_number(value);
-  const std::vector<NodeId> operands{mask(call.positional.at(2)), stage(t_, value, *kind)};
+  const Value& value = call.positional.at(3);
+  const Kind kind = kind_of_exchanged(value);
+  const std::vector<NodeId> operands{mask(call.positional.at(2)), stage(t_, value, kind)};
   const int64_t attributes[] = {choice_of<ir::Agreement>("agreement", text(call, 0))};
   return from_node(t_, t_.builder->make(Op::match, operands, attributes));
 }

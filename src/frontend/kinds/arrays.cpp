@@ -8,6 +8,7 @@
 #include "frontend/kinds/numbers.h"
 #include "frontend/kinds/objects.h"
 #include "frontend/kinds/sequences.h"
+#include "frontend/kinds/strings.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
 
@@ -17,7 +18,7 @@ using ir::Op;
 
 namespace {
 
-class ArrayKind final : public ValueKind {
+class ArrayKind final : public OperandKind {
  public:
   void renumber(Value& value, const Renumber&, const Renumber& array) const override {
     Array& own = *value.as<Array>();
@@ -123,7 +124,7 @@ class ArrayKind final : public ValueKind {
   }
   bool takes_open_bounds() const override { return true; }
   Answer item(Tracer& t, const Value& value, const Value& index, nb::handle node) const override {
-    return index_array(t, *value.as<Array>(), index, node);
+    return index_array(t, *value.as<Array>(), plain_number(t, index), node);
   }
   bool set_item(Tracer& t, const Value& value, const Value& index, const Value& item,
                 nb::handle node) const override {
@@ -156,6 +157,7 @@ class ArrayKind final : public ValueKind {
     if (array.type.rank() == 0) raise(t, base::ExceptionKind::TypeError, "len() of unsized object");
     return Scalar{Kind::py_int(), t.builder->length(array.node, 0)};
   }
+  std::optional<ir::Type> array_type(const Value& value) const override { return value.as<Array>()->type; }
   std::optional<int> rank(const Value& value) const override { return value.as<Array>()->type.rank(); }
   std::optional<Trips> trips(Tracer& t, const Value& value, nb::handle node) const override {
     if (rank(value) == 0) raise(t, base::ExceptionKind::TypeError, "iteration over a 0-d array");
@@ -171,6 +173,16 @@ class ArrayKind final : public ValueKind {
     return reversed_slice(t, value, node);
   }
   bool has_open_length(const Tracer&, const Value& value) const override { return rank(value) != 0; }
+  /// The string shows its present elements.
+  Answer text(Tracer& t, const Value& value, const std::string& form, nb::handle node) const override {
+    if (rank(value) == 0) unsupported(t, node, "the text of an array without axes", "show its element");
+    return filled_by(owner(t, t.builder->make(Op::materialize, {whole(t, value)})), form);
+  }
+  IndexPart index_part(const Value& value) const override {
+    const ir::Type type = value.as<Array>()->type;
+    if (base::is_bool(type.dtype())) return type.rank() == 0 ? IndexPart::Flag : IndexPart::Mask;
+    return base::is_int(type.dtype()) ? IndexPart::Numbers : IndexPart::Other;
+  }
   std::optional<NodeId> truth(Tracer& t, const Value& value, nb::handle node) const override;
   std::optional<bool> identical(Tracer&, const Value& a, const Value& b, nb::handle) const override {
     const uint32_t object = a.as<Array>()->object;

@@ -80,7 +80,7 @@ bool Parameters::make_copies() {
     if (!t_.facts.pools.by_class.contains(copy.type_of.ptr()))
       t_.facts.pools.makings.classes.emplace(id, copy.type_of);
     t_.state.heap.at(id) = std::move(copy);
-    Call call{.positional = described.values, .keywords = {}, .name = kTakes, .node = {}};
+    Call call{.positional = described.values, .name = kTakes, .node = {}};
     call.positional.insert(call.positional.begin(), Value(Object{id}));
     const nb::object place = location_for(t_.frame->node, *number_of_copy(id));
     call.node = place;

@@ -1,3 +1,4 @@
+#include "frontend/calls/python_builtins.h"
 #include "frontend/statements/exceptions.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
@@ -63,6 +64,10 @@ class ErrorKind final : public ValueKind {
     if (name == "__context__") return error.context ? Value(*error.context) : Static{nb::none()};
     if (name == "__suppress_context__") return Static{nb::bool_(error.is_suppressing)};
     return std::nullopt;
+  }
+  Answer text(Tracer& t, const Value& value, const std::string& form, nb::handle node) const override {
+    if (form.starts_with("{!r")) unsupported(t, node, "the repr of an exception", "show its text");
+    return text_of_value(t, text_of_error(t, *value.as<Error>()), form, node);
   }
   std::optional<bool> known_truth(Tracer&, const Value&) const override { return true; }
 };

@@ -60,10 +60,6 @@ int64_t alignment_of(const nb::object& dtype) {
 
 const Array& first_of(const Structured& records) { return *records.first->as<Array>(); }
 
-bool is_ellipsis(const Value& value) {
-  return value.is<Static>() && value.as<Static>()->object.is(nb::ellipsis());
-}
-
 /// The node that provides the memory of a view or buffer.
 NodeId memory_of(const ir::Function& function, NodeId node) {
   const auto is_part = [&] {
@@ -377,8 +373,7 @@ std::optional<Value> Fields::by_name(const Structured& records, const Value& ind
 
 /// A field by its number, of all of `first`, for an index into a record; none: it is another index.
 std::optional<Value> Fields::by_place(const Structured& record, const Value& index, nb::handle node) {
-  const std::optional<Kind> kind = kind_of(index);
-  if (!kind || index.is<Array>() || !base::is_int(kind->dtype())) return std::nullopt;
+  if (kind_of_value(index).index_part(index) != IndexPart::Number) return std::nullopt;
   const auto position = nb::cast<int64_t>(require_static(t_, index, "the number of a field", node));
   const nb::object names = member(record.dtype, "names");
   const auto count = static_cast<int64_t>(nb::len(names));
@@ -397,39 +392,28 @@ std::vector<Value> Fields::members(const Structured& record, nb::handle node) {
 
 Fields::Index Fields::prepared(const Structured& records, const Value& index, nb::handle node) {
   Index made;
-  made.parts = index.is<Tuple>() ? index.as<Tuple>()->members : std::vector<Value>{index};
+  made.parts = parts_of_index(index);
   const int rank = rank_of(records);
   int points = 0;
   int taken = 0;
   bool is_index = true;
+  bool is_open = false;
   for (Value& part : made.parts) {
     part = present(t_, part, "an index", node);
     const bool is_known_list = part.is<List>() && growing(t_, part) == nullptr;
     if (is_known_list && elements_of(t_, part, node).empty()) part = by_library("no_places", {}, node);
     if (part.is<List>() || part.is<Tuple>() || part.is<Range>()) part = array_of(t_, part, node);
-    const Array* array = part.as<Array>();
-    const std::optional<Kind> kind = kind_of(part);
-    const bool is_mask = kind && base::is_bool(kind->dtype());
-    const bool is_0d = array != nullptr && array->type.rank() == 0;
-    if (is_mask && !part.is<Array>()) unsupported(t_, node, "an index that is one bool", "use `if`");
-    made.has_arrays = made.has_arrays || part.is<Array>();
-    if (kind && (is_0d || !part.is<Array>()) && base::is_int(kind->dtype())) ++points;
-    if (is_mask) taken += part.as<Array>()->type.rank();
-    else if (!is_ellipsis(part) && !is_none(part)) ++taken;
-    is_index = is_index && (part.is<Slice>() || is_ellipsis(part) || is_none(part) || is_mask ||
-                            (kind && base::is_int(kind->dtype())));
+    const IndexPart is = kind_of_value(part).index_part(part);
+    const std::optional<ir::Type> array = array_type_of(part);
+    if (is == IndexPart::Flag && !array) unsupported(t_, node, "an index that is one bool", "use `if`");
+    made.has_arrays = made.has_arrays || array;
+    if (is == IndexPart::Number || (is == IndexPart::Numbers && array->rank() == 0)) ++points;
+    taken += axes_of_part(part);
+    is_index = is_index && is != IndexPart::Other;
+    is_open = is_open || is == IndexPart::Ellipsis;
   }
-  if (taken > rank && !is_index) {
-    raise(t_, ExceptionKind::IndexError,
-          "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
-          "arrays are valid indices");
-  }
-  if (taken > rank) {
-    raise(t_, ExceptionKind::IndexError,
-          "too many indices for array: array is " + std::to_string(rank) + "-dimensional, but " +
-              std::to_string(taken) + " were indexed");
-  }
-  const bool is_open = std::ranges::any_of(made.parts, is_ellipsis);
+  if (taken > rank && !is_index) raise_no_index(t_);
+  need_axes(t_, taken, rank);
   made.takes_one = !is_open && points == rank && points == static_cast<int>(made.parts.size());
   if (!is_open) made.parts.emplace_back(Static{nb::ellipsis()});
   return made;
@@ -486,7 +470,7 @@ void Fields::set_item(const Structured& records, const Value& index, const Value
   if (known && is_one) need_writable();
   if (known) return fill(records, *known, value, node);
   if (is_one) {
-    if (!index.is<Slice>() && !index.is<Tuple>() && !is_ellipsis(index) && !is_none(index))
+    if (!index.is<Slice>() && !index.is<Tuple>() && !is_none(index) && !known_of(index).is(nb::ellipsis()))
       unsupported(t_, node, "an assignment to a record by such an index", "name a field");
     raise(t_, ExceptionKind::IndexError, "invalid index");
   }
@@ -593,7 +577,7 @@ Value Fields::attribute(const Structured& records, const std::string& name, nb::
     return turned;
   }
   if (PyCallable_Check(member(type, name.c_str()).ptr()) != 0) return Method{share(Value(records)), name};
-  Call call{.positional = {records}, .keywords = {}, .name = name, .node = node};
+  Call call{.positional = {records}, .name = name, .node = node};
   if (std::optional<Value> value = by_table("ATTRIBUTES", nb::str(name.c_str()), call)) return *value;
   unsupported(t_, node, "the attribute `" + name + "` of records", "use their fields");
 }
@@ -778,6 +762,10 @@ class RecordsKind final : public ValueKind {
   }
   Answer method(Tracer& t, const Value& value, const std::string& name, Call& call) const override {
     return Fields(t).method(*value.as<Structured>(), name, call);
+  }
+  /// The string shows its present fields.
+  Answer text(Tracer& t, const Value& value, const std::string& form, nb::handle node) const override {
+    return filled_by(Fields(t).copy(*value.as<Structured>(), node), form);
   }
   Answer unary(Tracer& t, Operator op, const Value& value, nb::handle) const override {
     raise_by_type(t, "unary", info(op).symbol, {value});

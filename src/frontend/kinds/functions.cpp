@@ -90,6 +90,7 @@ class ClosureKind final : public KindOfParts<Closure, &Closure::defaults> {
   }
 
   std::string words(const Tracer&, const Value&) const override { return {}; }
+  bool is_function(const Value&) const override { return true; }
   Answer call(Tracer& t, const Value& value, Call& call) const override {
     return call_closure(t, *value.as<Closure>(), call);
   }

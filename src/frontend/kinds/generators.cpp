@@ -20,6 +20,7 @@
 #include "frontend/kinds/structure.h"
 #include "frontend/routines/functions.h"
 #include "frontend/statements/statements.h"
+#include "frontend/tracer/builtins.h"
 #include "frontend/tracer/checkpoint.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
@@ -478,6 +479,17 @@ class ZipKind final : public KindOfParts<Zip, &Zip::members> {
       member = *rest;
     }
     return with_parts(value, std::move(members));
+  }
+  /// Of the items of a dict, whose keys and values are equally many.
+  Answer length(Tracer& t, const Value& value, nb::handle node) const override {
+    Call keys{.positional = {parts(value)[0]}, .name = "len", .node = node};
+    return builtin_len(t, keys);
+  }
+  std::optional<bool> known_truth(Tracer& t, const Value& value) const override {
+    return static_truth(t, parts(value)[0]);
+  }
+  std::optional<NodeId> truth(Tracer& t, const Value& value, nb::handle node) const override {
+    return frontend::truth(t, parts(value)[0], node);
   }
   bool has_open_length(const Tracer& t, const Value& value) const override {
     return std::ranges::all_of(*value.as<Zip>()->members, [&](const Value& member) {

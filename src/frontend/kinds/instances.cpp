@@ -160,9 +160,27 @@ class PooledKind final : public BuiltinKind {
     return shape.as<Pooled>()->index ? shape : Static{nb::none()};
   }
   Value present(Tracer& t, const Value& value, const std::string& name, nb::handle) const override {
+    return bound(t, value, name);
+  }
+  Value bound(Tracer& t, const Value& value, const std::string& name) const override {
     if (!value.as<Pooled>()->may_be_unbound) return value;
     const auto [kind, message] = absence_of(t, name);
     return PooledValues(t).bound(*value.as<Pooled>(), kind, message);
+  }
+  std::optional<NodeId> is_missing(Tracer& t, const Value& value) const override {
+    const Pooled& record = *value.as<Pooled>();
+    if (!record.may_be_none) return std::nullopt;
+    return t.builder->make(Op::invert, {PooledValues(t).is_there(record)});
+  }
+  Answer by_presence(Tracer& t, const Value& value, const Use& use, nb::handle) const override {
+    const Pooled& record = *value.as<Pooled>();
+    return record.may_be_none ? Answer(PooledValues(t).on_both(record, use)) : std::nullopt;
+  }
+  bool has_same_key(const Value& a, const Value& b) const override {
+    const Pooled* x = a.as<Pooled>();
+    const Pooled* y = b.as<Pooled>();
+    return y != nullptr && x->is_list == y->is_list &&
+           (x->pool == y->pool || x->pool == Pooled::kNoPool || y->pool == Pooled::kNoPool);
   }
   Value key(const Tracer&, const Value& value) const override {
     const Pooled& record = *value.as<Pooled>();
@@ -257,12 +275,10 @@ class PooledKind final : public BuiltinKind {
   }
   Answer in_place(Tracer& t, Operator op, const Value& value, const Value& right,
                   nb::handle node) const override {
-    if (!value.as<Pooled>()->is_list) {
-      return in_place_of_object(t, op, value, right, node);
-    }
+    if (!value.as<Pooled>()->is_list) return in_place_of_object(t, op, value, right, node);
     if (op == Operator::Mult) return repeat_in_place(t, value, right, node);
     if (op != Operator::Add || is_numpys(right)) return std::nullopt;
-    Call call{.positional = {right}, .keywords = {}, .name = "extend", .node = node};
+    Call call{.positional = {right}, .name = "extend", .node = node};
     Rows(t).method(*value.as<Pooled>(), "extend", call);
     return Unbound{};
   }
@@ -280,7 +296,21 @@ class PooledKind final : public BuiltinKind {
   Answer iterated(Tracer& t, const Value& value, nb::handle node) const override {
     const Pooled& row = *value.as<Pooled>();
     if (!row.is_list) return iterated_instance(t, value, node);
-    return begin_iterate(t, Rows(t).iterated(row, node), node);
+    return begin_iterate(t, Rows(t).iterated(row, Static{nb::int_(0)}, node), node);
+  }
+  Indexed indexed(Tracer& t, const Value& value, nb::handle node) const override {
+    if (!value.as<Pooled>()->is_list) return ValueKind::indexed(t, value, node);
+    const Pooled row = PooledValues(t).present(*value.as<Pooled>(), base::ExceptionKind::TypeError,
+                                               "'NoneType' object is not iterable");
+    return {[&t, row, node](const Value& index) {
+              const Scalar length{Kind::py_int(), Rows(t).length(row)};
+              return frontend::compare(t, Operator::Lt, index, length, node);
+            },
+            [&t, row, node](const Value& index) { return Rows(t).item(row, index, node); }};
+  }
+  Answer rest(Tracer& t, const Value& value, const Value& taken, Known, nb::handle node) const override {
+    const Pooled& row = *value.as<Pooled>();
+    return row.is_list ? Answer(Rows(t).iterated(row, taken, node)) : std::nullopt;
   }
   std::optional<bool> known_truth(Tracer&, const Value& value) const override {
     const Pooled& record = *value.as<Pooled>();
@@ -299,11 +329,9 @@ class PooledKind final : public BuiltinKind {
 
  private:
   static NodeId truth_of_optional(Tracer& t, const Pooled& record, nb::handle node) {
-    const Pooled there = PooledValues::certain(record);
-    const NodeId is_there = PooledValues(t).is_there(record);
-    if (static_truth(t, there)) return is_there;
-    const auto own = [&] { return Value(Scalar{Kind::py_bool(), frontend::truth(t, there, node)}); };
-    return frontend::truth(t, fork(t, is_there, own, [] { return Value(Static{nb::bool_(false)}); }), node);
+    if (static_truth(t, PooledValues::certain(record))) return PooledValues(t).is_there(record);
+    const auto of_one = [&](const Value& one) { return as_bool(t, frontend::truth(t, one, node)); };
+    return frontend::truth(t, PooledValues(t).on_both(record, of_one), node);
   }
   static std::vector<nb::object> classes_of(const Tracer& t, const Pooled& record) {
     return PooledValues(const_cast<Tracer&>(t)).classes_of(record);

@@ -1,4 +1,5 @@
 #include "frontend/arrays/known_sizes.h"
+#include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
 #include "frontend/calls/c_functions.h"
 #include "frontend/expressions/expressions.h"
@@ -8,6 +9,7 @@
 #include "frontend/kinds/numbers.h"
 #include "frontend/kinds/objects.h"
 #include "frontend/kinds/sequences.h"
+#include "frontend/kinds/special_methods.h"
 #include "frontend/kinds/strings.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
@@ -54,7 +56,7 @@ bool is_trusted(const nb::object& object) {
 }
 
 /// A value known when compiling: an immutable object of Python's.
-class KnownKind final : public ValueKind {
+class KnownKind final : public OperandKind {
  public:
   /// Whether type and value are the same: 1, 1.0 and True differ, 0.0 and -0.0 differ.
   bool is_same(const Value& a, const Value& b) const override;
@@ -67,6 +69,10 @@ class KnownKind final : public ValueKind {
     return kind ? Scalar{*kind} : value;
   }
   Answer form(Tracer& t, const Value& value) const override { return key(t, value); }
+  nb::object known(const Value& value) const override { return value.as<Static>()->object; }
+  bool is_function(const Value& value) const override {
+    return PyCallable_Check(value.as<Static>()->object.ptr()) != 0;
+  }
   std::optional<Description> describe(Tracer& t, const Value& value, Outward&) const override {
     const nb::object& object = value.as<Static>()->object;
     const int leaf = PyUnicode_Check(object.ptr()) ? -1 : Fields(t).leaf_of(object);
@@ -97,9 +103,16 @@ class KnownKind final : public ValueKind {
     return is_dtype(object) ? Answer(Static{nb::int_(nb::len(object))}) : std::nullopt;
   }
   Answer method(Tracer& t, const Value& value, const std::string& name, Call& call) const override;
+  Answer text(Tracer& t, const Value& value, const std::string& form, nb::handle node) const override;
+  IndexPart index_part(const Value& value) const override;
   Answer unary(Tracer& t, Operator op, const Value& value, nb::handle) const override {
     return by_python(
         t, [&] { return Static{imported("operator").attr(info(op).host)(value.as<Static>()->object)}; });
+  }
+  Answer binary(Tracer& t, Operator op, const Value& a, const Value& b, nb::handle node) const override;
+  Answer compare(Tracer& t, Operator op, const Value& a, const Value& b, nb::handle node) const override {
+    if (known_of(a).is_valid() && known_of(b).is_valid()) return frontend::binary(t, op, a, b, node);
+    return OperandKind::compare(t, op, a, b, node);
   }
   std::optional<bool> known_truth(Tracer&, const Value& value) const override {
     const int truth = PyObject_IsTrue(value.as<Static>()->object.ptr());
@@ -180,16 +193,45 @@ std::optional<Value> KnownKind::method(Tracer& t, const Value& value, const std:
       t, [&] { return static_value(t, frontend::attribute(self, name.c_str())(*nb::tuple(all), **named)); });
 }
 
+std::optional<Value> KnownKind::text(Tracer& t, const Value& value, const std::string& form,
+                                     nb::handle node) const {
+  if (const nb::object type = class_of(t, value); type.is_valid() && has_text(t, type)) return std::nullopt;
+  if (const std::string large = too_large_by_format(nb::str(form.c_str())); !large.empty())
+    unsupported(t, node, large, "use a smaller width");
+  return by_python(t,
+                   [&] { return Static{nb::str(form.c_str()).attr("format")(value.as<Static>()->object)}; });
+}
+
+IndexPart KnownKind::index_part(const Value& value) const {
+  if (is_none(value)) return IndexPart::NewAxis;
+  if (value.as<Static>()->object.is(nb::ellipsis())) return IndexPart::Ellipsis;
+  return is_object_of_numpy(value) ? IndexPart::Other : index_part_of_number(number_kind(value));
+}
+
+/// Python computes an operator of two known values.
+std::optional<Value> KnownKind::binary(Tracer& t, Operator op, const Value& a, const Value& b,
+                                       nb::handle node) const {
+  const nb::object x = known_of(a);
+  const nb::object y = known_of(b);
+  // Powers of floats are computed by Ingot's own function, even if the operands are known.
+  const auto is_inexact = [&](const Value& value) {
+    const std::optional<Kind> kind = kind_of(value);
+    return kind && (base::is_float(kind->dtype()) || base::is_complex(kind->dtype()));
+  };
+  if (!x.is_valid() || !y.is_valid() || (op == Operator::Pow && (is_inexact(a) || is_inexact(b))))
+    return OperandKind::binary(t, op, a, b, node);
+  const std::string large = too_large_by(op, x, y);
+  if (large.starts_with("an int")) unsupported(t, node, "an int of more than a million bits", "use floats");
+  if (!large.empty()) unsupported(t, node, large, "use arrays, or an argument that is as large");
+  return by_python(t, [&] { return Static{imported("operator").attr(info(op).host)(x, y)}; });
+}
+
 /// An attribute that a module or class does not have.
 void KnownKind::raise_no_attribute(Tracer& t, const Value& value, const std::string& name) {
   const nb::object& object = value.as<Static>()->object;
   if (is_class(object)) {
     t.guards.push_back({object, name, {}});
-    try {
-      object.attr(name.c_str()).type();
-    } catch (nb::python_error& error) {
-      raise_host_error(t, error);
-    }
+    by_python(t, [&] { object.attr(name.c_str()).type(); });
   }
   if (is_module(object)) {
     const nb::object names = frontend::attribute(object, "__dict__");

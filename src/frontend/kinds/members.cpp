@@ -5,6 +5,8 @@
 #include "frontend/arrays/scalars.h"
 #include "frontend/kinds/mappings.h"
 #include "frontend/kinds/objects.h"
+#include "frontend/kinds/special_methods.h"
+#include "frontend/kinds/strings.h"
 #include "frontend/kinds/structure.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
@@ -177,13 +179,6 @@ std::optional<Value> Members::compare(Operator op, const Value& a, const Value& 
                  [&](const Value& x, const Value& y) { return frontend::compare(t_, op, x, y, t_.here); });
 }
 
-bool Members::has_own_text(const Member& member) {
-  return std::ranges::any_of(std::array{"__str__", "__repr__", "__format__"}, [&](const char* name) {
-    const nb::object raw = class_attribute(t_, member.type, name);
-    return PyFunction_Check(raw.ptr()) && text_of(attribute_or(raw, "__module__", nb::str(""))) != "enum";
-  });
-}
-
 std::optional<Value> Members::number(const Member& member) {
   std::optional<Value> number;
   const std::vector<nb::object> members = members_of(member.type);
@@ -245,6 +240,11 @@ class MemberKind final : public KindOfParts<Member, &Member::index> {
   nb::object class_of(const Tracer&, const Value& value) const override { return value.as<Member>()->type; }
   nb::object stand_in(const Tracer&, const Value& value) const override {
     return Members::members_of(value.as<Member>()->type)[0];
+  }
+  Answer text(Tracer& t, const Value& value, const std::string& form, nb::handle node) const override {
+    if (!has_text(t, value.as<Member>()->type)) return filled_by(value, form);
+    unsupported(t, node, "the text of a member of an Enum that is not known, by a method of its class,",
+                "show its name");
   }
   Answer unary(Tracer& t, Operator op, const Value& value, nb::handle node) const override {
     const auto of_one = [&](const Value& known) { return frontend::unary(t, op, known, node); };

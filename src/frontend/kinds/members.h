@@ -40,8 +40,6 @@ class Members {
   /// A comparison of two values of which one is a `Member`; none: they are compared as numbers, by a method
   /// of the class, or element by element.
   std::optional<Value> compare(Operator op, const Value& a, const Value& b);
-  /// Whether its class has a user's `__str__`, `__repr__` or `__format__`.
-  bool has_own_text(const Member& member);
   /// The number that a member also is (IntEnum).
   std::optional<Value> number(const Member& member);
   /// An attribute, other than a method.

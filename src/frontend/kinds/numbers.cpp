@@ -7,6 +7,8 @@
 #include "frontend/arrays/scalars.h"
 #include "frontend/expressions/expressions.h"
 #include "frontend/joins/joins.h"
+#include "frontend/kinds/sequences.h"
+#include "frontend/kinds/strings.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
 
@@ -18,7 +20,7 @@ using ir::Op;
 namespace {
 
 /// A number known at run time.
-class NumberKind final : public ValueKind {
+class NumberKind final : public OperandKind {
  public:
   bool is_leaf() const override { return true; }
   void change_nodes(Value& value, const OtherNode& other) const override {
@@ -105,6 +107,17 @@ class NumberKind final : public ValueKind {
   Answer method(Tracer& t, const Value& value, const std::string& name, Call& call) const override {
     return call_number_method(t, value, name, call);
   }
+  nb::object demanded(Tracer& t, const Value& value, const char*, nb::handle node) const override {
+    const std::optional<NeedsFact> source = source_of(t, value.as<Scalar>()->node, node, true);
+    if (source) throw NeedsFact(*source);
+    return {};
+  }
+  Answer text(Tracer&, const Value& value, const std::string& form, nb::handle) const override {
+    return filled_by(value, form);
+  }
+  IndexPart index_part(const Value& value) const override {
+    return index_part_of_number(value.as<Scalar>()->kind);
+  }
   std::optional<NodeId> truth(Tracer& t, const Value& value, nb::handle) const override {
     return kind_of(value) ? std::optional(stage(t, value, Kind::py_bool())) : std::nullopt;
   }
@@ -155,6 +168,11 @@ std::optional<Kind> number_kind(const Value& value) {
   return dtype ? std::optional<Kind>(*dtype) : std::nullopt;
 }
 
+IndexPart index_part_of_number(std::optional<Kind> kind) {
+  if (kind && base::is_bool(kind->dtype())) return IndexPart::Flag;
+  return kind && base::is_int(kind->dtype()) ? IndexPart::Number : IndexPart::Other;
+}
+
 NodeId node_as(Tracer& t, const Value& value, DType dtype) {
   return value.is<Array>() ? t.builder->cast(whole(t, value), dtype) : stage(t, value, dtype);
 }
@@ -175,12 +193,8 @@ std::optional<Value> joined_numbers(const Tracer& t, const Value& a, const Value
 }
 
 Value item_of_numpy_number(Tracer& t, const Value& number, Kind kind, const Value& index, nb::handle node) {
-  const Tuple* several = index.as<Tuple>();
-  for (const Value& item : several != nullptr ? several->members : std::vector<Value>{index}) {
-    const std::optional<Kind> of_item = kind_of(item);
-    const Static* known = item.as<Static>();
-    const bool open = known != nullptr && (known->object.is_none() || known->object.is(nb::ellipsis()));
-    if (open || (of_item && base::is_bool(of_item->dtype()))) continue;
+  for (const Value& item : parts_of_index(index)) {
+    if (axes_of_part(item) == 0 || kind_of(item) == Kind(DType::Bool)) continue;
     need_one_kind(t, ExceptionKind::IndexError, {number, item});
     raise(t, ExceptionKind::IndexError, "invalid index to scalar variable.");
   }

@@ -140,7 +140,7 @@ Value bind_attribute(Tracer& t, const Value& self, const nb::object& type, const
       raise(t, ExceptionKind::AttributeError,
             "property '" + name + "' of '" + name_of(type) + "' object has no getter");
     }
-    Call call{.positional = {self}, .keywords = {}, .name = name, .node = node};
+    Call call{.positional = {self}, .name = name, .node = node};
     return present(t, call_value(t, Static{getter}, call), name, node);
   }
   if (Py_IS_TYPE(o, &PyWrapperDescr_Type)) return Method{share(self), name, raw};
@@ -314,7 +314,7 @@ void set_plain_attribute(Tracer& t, const Value& target, const std::string& name
       raise(t, ExceptionKind::AttributeError,
             "property '" + name + "' of '" + name_of(type) + "' object has no setter");
     }
-    Call call{.positional = {target, std::move(value)}, .keywords = {}, .name = name, .node = node};
+    Call call{.positional = {target, std::move(value)}, .name = name, .node = node};
     call_value(t, Static{setter}, call);
     return;
   }
@@ -525,7 +525,7 @@ Value run_generated_init(Tracer& t, const Object& made, const nb::object& init, 
             ? value->is<Static>() && value->as<Static>()->object.is(dataclasses.attr("_HAS_DEFAULT_FACTORY"))
             : !factory.is(missing);
     if (by_factory) {
-      Call make{.positional = {}, .keywords = {}, .name = name, .node = call.node};
+      Call make{.positional = {}, .name = name, .node = call.node};
       value = call_value(t, host_value(t, factory, name, call.node), make);
     }
     if (is_kind(field, "_FIELD_INITVAR")) {
@@ -541,7 +541,7 @@ Value run_generated_init(Tracer& t, const Object& made, const nb::object& init, 
   }
   const nb::object code_names = attribute(attribute(init, "__code__"), "co_names");
   if (nb::cast<bool>(code_names.attr("__contains__")("__post_init__"))) {
-    Call after{.positional = passed, .keywords = {}, .name = "__post_init__", .node = call.node};
+    Call after{.positional = passed, .name = "__post_init__", .node = call.node};
     const nb::object raw = class_attribute(t, type, "__post_init__");
     if (!raw.is_valid() || !PyFunction_Check(raw.ptr()))
       unsupported(t, call.node, "the `__post_init__` of `" + name_of(type) + "`", "write it as a method");

@@ -62,6 +62,9 @@ class UnboundKind final : public ValueKind {
     const auto [kind, message] = absence_of(t, name);
     raise(t, kind, message);
   }
+  Value bound(Tracer& t, const Value& value, const std::string& name) const override {
+    return present(t, value, name, {});
+  }
   Answer form(Tracer&, const Value& value) const override { return value; }
   std::string words(const Tracer&, const Value&) const override { return {}; }
 };
@@ -135,12 +138,9 @@ class MaybeKind final : public ValueKind {
     return key;
   }
   Value present(Tracer& t, const Value& value, const std::string& name, nb::handle) const override {
-    const Maybe m = *value.as<Maybe>();  // a copy: `value` may be part of the state that a check replaces
+    const Value checked = bound(t, value, name);
+    const Maybe& m = *checked.as<Maybe>();
     const NodeId tag = t.builder->make(Op::tag, {m.node});
-    if (m.may_be_unbound) {
-      const auto [kind, message] = absence_of(t, name);
-      check(t, t.builder->make(Op::not_equal, {tag, t.builder->constant(kMissing)}), kind, message);
-    }
     if (m.may_be_none) {
       check(t, t.builder->make(Op::equal, {tag, t.builder->constant(kThere)}), ExceptionKind::TypeError,
             "'" + name + "' is None here");
@@ -150,6 +150,26 @@ class MaybeKind final : public ValueKind {
     if (Array* array = inside.as<Array>()) array->node = node;
     else inside = Scalar{kind_of_present(m), node};
     return inside;
+  }
+  Value bound(Tracer& t, const Value& value, const std::string& name) const override {
+    Maybe m = *value.as<Maybe>();
+    if (!m.may_be_unbound) return m;
+    const auto [kind, message] = absence_of(t, name);
+    const NodeId tag = t.builder->make(Op::tag, {m.node});
+    check(t, t.builder->make(Op::not_equal, {tag, t.builder->constant(kMissing)}), kind, message);
+    m.may_be_unbound = false;
+    return m;
+  }
+  std::optional<NodeId> is_missing(Tracer& t, const Value& value) const override {
+    const NodeId tag = t.builder->make(Op::tag, {value.as<Maybe>()->node});
+    return t.builder->make(Op::equal, {tag, t.builder->constant(kNone)});
+  }
+  Answer by_presence(Tracer& t, const Value& value, const Use& use, nb::handle node) const override {
+    const Maybe m = *value.as<Maybe>();
+    if (!m.may_be_none) return std::nullopt;
+    return fork(
+        t, is_there(t, m), [&] { return use(frontend::present(t, m, "the value", node)); },
+        [&] { return use(Static{nb::none()}); });
   }
   Answer form(Tracer&, const Value& value) const override {
     Maybe form = *value.as<Maybe>();
@@ -299,14 +319,13 @@ std::optional<Value> joined_optional(Tracer& t, const Value& a, const Value& b, 
 std::optional<Value> compared_optional(Tracer& t, Operator op, const Value& a, const Value& b,
                                        nb::handle node) {
   if (!a.is<Maybe>() && !b.is<Maybe>()) return std::nullopt;
-  const Maybe* m = a.is<Maybe>() ? a.as<Maybe>() : b.as<Maybe>();
+  const Value m = a.is<Maybe>() ? a : b;
   const auto with = [&](const Value& value) {
     return a.is<Maybe>() ? compare(t, op, value, b, node) : compare(t, op, a, value, node);
   };
-  if (!is_equality(op)) return with(present(t, *m, "the value", node));
-  return fork(
-      t, is_there(t, *m), [&] { return with(present(t, *m, "the value", node)); },
-      [&] { return with(Static{nb::none()}); });
+  if (is_equality(op))
+    if (std::optional<Value> result = kind_of_value(m).by_presence(t, m, with, node)) return result;
+  return with(present(t, m, "the value", node));
 }
 
 INGOT_VALUE_KIND(Unbound, UnboundKind)

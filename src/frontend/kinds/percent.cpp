@@ -7,6 +7,7 @@
 #include "frontend/kinds/objects.h"
 #include "frontend/tracer/builtins.h"
 #include "frontend/tracer/errors.h"
+#include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/frame.h"
 #include "frontend/tracer/python_objects.h"
 
@@ -32,19 +33,14 @@ std::optional<Value> formatted(Tracer& t, const Value& format, const Value& give
     if (!key.is_none()) value = eval_item(t, given, Static{key}, node);
     else if (tuple != nullptr) value = tuple->members.at(next++);
     value = plain_number(t, present(t, value, "the value", node));
-    if (value.is<Static>()) {
-      try {
-        const nb::object made =
-            imported("operator").attr("mod")(piece[1], nb::make_tuple(value.as<Static>()->object));
-        parts.emplace_back(Static{made});
-        continue;
-      } catch (nb::python_error& error) {
-        raise_host_error(t, error);
-      }
+    if (const nb::object object = known_of(value); object.is_valid()) {
+      parts.push_back(by_python(
+          t, [&] { return Static{imported("operator").attr("mod")(piece[1], nb::make_tuple(object))}; }));
+      continue;
     }
     if (kind == "float") value = Scalar{Kind::py_float(), real_number(t, value)};
     if (kind == "int" && !value.is<Array>()) {
-      Call conversion{.positional = {value}, .keywords = {}, .name = "int", .node = node};
+      Call conversion{.positional = {value}, .name = "int", .node = node};
       value = builtin_int(t, conversion);
     }
     if (kind != "text" && (!kind_of(value) || value.is<Array>()))

@@ -179,6 +179,7 @@ std::optional<std::vector<Value>> RangeKind::elements(Tracer& t, const Value& va
 class SliceKind final : public KindOfParts<Slice, &Slice::parts, BuiltinKind> {
  public:
   std::string type_name(const Tracer&, const Value&) const override { return "slice"; }
+  IndexPart index_part(const Value&) const override { return IndexPart::Slice; }
   nb::object stand_in(const Tracer& t, const Value& value) const override {
     const nb::object parts = stand_ins(t, *value.as<Slice>()->parts);
     return parts.is_valid() ? imported("builtins").attr("slice")(parts[0], parts[1], parts[2]) : nb::object();

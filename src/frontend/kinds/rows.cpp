@@ -134,8 +134,7 @@ Value Rows::by_library(const char* name, const Pooled& list, std::vector<Value> 
   std::vector<Value> arguments{List{list.pool}, store_of(list)};
   if (list.index) arguments.push_back(number(list.index));
   arguments.insert(arguments.end(), more.begin(), more.end());
-  Call call{.positional = std::move(arguments), .keywords = {}, .name = name, .node = node};
-  return inline_function(t_, imported("ingot.library.rows").attr(name), call);
+  return call_library(t_, "rows", name, std::move(arguments), node);
 }
 
 void Rows::open_store(const Pooled& list, const std::optional<Value>& form) {
@@ -211,17 +210,15 @@ Value Rows::method(const Pooled& given, const std::string& name, Call& call) {
 }
 
 void Rows::delete_item(const Pooled& list, const Value& index, nb::handle node) {
-  if (index.is<Slice>()) {
+  if (index.is<Slice>())
     unsupported(t_, node, "`del` of a slice of a list in another container", "take its elements one by one");
-  }
   frontend::by_library(t_, "drop", {list, checked_index(t_, index)}, node);
 }
 
-Value Rows::iterated(const Pooled& given, nb::handle node) {
+Value Rows::iterated(const Pooled& given, const Value& from, nb::handle node) {
   const Pooled list =
       PooledValues(t_).present(given, ExceptionKind::TypeError, "'NoneType' object is not iterable");
-  Call call{.positional = {list}, .keywords = {}, .name = "iterated", .node = node};
-  return inline_function(t_, imported("ingot.library.rows").attr("iterated"), call);
+  return call_library(t_, "rows", "iterated", {list, from}, node);
 }
 
 bool Rows::is_list(const Value& value) const {
@@ -281,8 +278,7 @@ Value Rows::array_by(const char* name, const Value& list, DType own, std::option
   t_.builder->check(t_.builder->make(Op::greater, {length_of(*growing(t_, list)), t_.builder->index(0)}),
                     ExceptionKind::TypeChangeError, "an empty list makes an array of one axis here");
   const nb::object made = imported("numpy").attr("dtype")(std::string(base::info(own).numpy));
-  Call call{.positional = {list, Static{made}}, .keywords = {}, .name = name, .node = node};
-  Value array = inline_function(t_, imported("ingot.library.rows").attr(name), call);
+  Value array = call_library(t_, "rows", name, {list, Static{made}}, node);
   const DType dtype = wanted.value_or(own);
   if (dtype == own) return array;
   return owner(t_, materialized(t_, t_.builder->cast(whole(t_, array), dtype)));

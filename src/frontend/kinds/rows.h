@@ -36,7 +36,7 @@ class Rows {
   void set_item(const Pooled& list, const Value& index, const Value& value, nb::handle node);
   Value method(const Pooled& list, const std::string& name, Call& call);
   void delete_item(const Pooled& list, const Value& index, nb::handle node);
-  Value iterated(const Pooled& list, nb::handle node);
+  Value iterated(const Pooled& list, const Value& from, nb::handle node);  ///< from a place on
   /// An operator or comparison of lists of which one is pooled; none: another one.
   std::optional<Value> binary(Operator op, const Value& a, const Value& b, nb::handle node);
   std::optional<Value> compare(Operator op, const Value& a, const Value& b, nb::handle node);

@@ -137,6 +137,11 @@ std::vector<Value> part_of(Tracer& t, const std::vector<Value>& members, const S
   return parts;
 }
 
+std::vector<Value> parts_of_index(const Value& index) {
+  const Tuple* several = index.as<Tuple>();
+  return several != nullptr ? several->members : std::vector<Value>{index};
+}
+
 Slice slice_from(const Value& start) {
   return Slice{share(std::array<Value, 3>{start, Static{nb::none()}, Static{nb::none()}})};
 }
@@ -369,10 +374,8 @@ Value by_bound(Tracer& t, const Maybe& bound, const Value& index,
       if (part.is<Maybe>() && part.as<Maybe>()->node == bound.node) part = known;
     return use(Slice{share(std::move(parts))});
   };
-  const Maybe open = bound;
-  return fork(
-      t, is_there(t, open), [&] { return with(present(t, open, "the bound", t.here)); },
-      [&] { return with(Static{nb::none()}); });
+  const Value open = bound;
+  return base::known(kind_of_value(open).by_presence(t, open, with, t.here));
 }
 
 }  // namespace ingot::frontend

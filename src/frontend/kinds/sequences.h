@@ -18,6 +18,8 @@ bool is_staged_index(Tracer& t, const Value& index, nb::handle node);
 NodeId staged_index_of(Tracer& t, const Value& index, NodeId length, const std::string& missing);
 /// The member at a staged position: as a chain of `if` over all members.
 Value pick_staged(Tracer& t, const std::vector<Value>& members, NodeId position, nb::handle node);
+/// The members of a tuple; any other index by itself.
+std::vector<Value> parts_of_index(const Value& index);
 /// The member at an index, as tuples and lists take it; `what`: "tuple" or "list", for messages.
 Value member_of(Tracer& t, const std::vector<Value>& members, const Value& index, const std::string& what,
                 nb::handle node);

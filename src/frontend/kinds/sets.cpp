@@ -160,7 +160,7 @@ Value eval_set(Tracer& t, nb::handle e) {
   const bool is_staged = t.facts.unrolled.contains(site);
   const nb::object function = t.frame->function.is_valid() ? t.frame->function : nb::none();
   nb::object history = histories().attr("display")(e, function);
-  Call none{.positional = {Tuple{}}, .keywords = {}, .name = "set", .node = e};
+  Call none{.positional = {Tuple{}}, .name = "set", .node = e};
   Value set = is_staged ? inline_function(t, staged().attr("of"), none)
                         : new_set(t, history.is_none() ? nb::object(histories().attr("empty")()) : history);
   if (!is_staged) t.state.heap.at(set.as<Set>()->cell).made_at = site;
@@ -168,7 +168,6 @@ Value eval_set(Tracer& t, nb::handle e) {
   for (const nb::handle element : e.attr("elts")) {
     const bool is_starred = class_of(element) == "Starred";
     Call call{.positional = {is_starred ? eval(t, element.attr("value")) : eval_open(t, element)},
-              .keywords = {},
               .name = is_starred ? "update" : "add",
               .node = e};
     if (is_staged) call_special(t, set, call.name, call.positional, e);
@@ -181,14 +180,14 @@ Value eval_set_comp(Tracer& t, nb::handle e) {
   const std::string site = key_of(t, e) + kSite;
   const Value first = first_iterable(t, e);
   if (t.facts.unrolled.contains(site)) {
-    Call of{.positional = {list_buffer_comprehension(t, e, first)}, .keywords = {}, .name = "set", .node = e};
+    Call of{.positional = {list_buffer_comprehension(t, e, first)}, .name = "set", .node = e};
     return inline_function(t, staged().attr("of"), of);
   }
   if (has_open_length(t, first)) ask_for_staged_set(t.facts.unrolled, site, location_of(t, e));
   const Set set = *new_set(t, histories().attr("empty")()).as<Set>();
   t.state.heap.at(set.cell).made_at = site;
   comprehend(t, e, first, [&] {
-    Call call{.positional = {eval_open(t, e.attr("elt"))}, .keywords = {}, .name = "add", .node = e};
+    Call call{.positional = {eval_open(t, e.attr("elt"))}, .name = "add", .node = e};
     set_method(t, set, "add", call);
   });
   return set;
@@ -200,7 +199,7 @@ Value builtin_set(Tracer& t, Call& call) {
   const std::string site = call.name == "set" ? key_of(t, call.node) + kSite : "";
   const Value given = call.positional.empty() ? Value(Tuple{}) : call.positional[0];
   if (t.facts.unrolled.contains(site)) {
-    Call of{.positional = {given}, .keywords = {}, .name = "set", .node = call.node};
+    Call of{.positional = {given}, .name = "set", .node = call.node};
     return inline_function(t, staged().attr("of"), of);
   }
   if (const Set* set = given.as<Set>(); set != nullptr && set->is_frozen && call.name == "frozenset")
@@ -225,15 +224,12 @@ Value set_method(Tracer& t, const Set& set, const std::string& name, Call& call)
     for (const Value& value : call.positional)
       given.append(takes_element ? element_of_set(t, value, node) : iterable_of_set(t, value, node));
   });
-  nb::object result;
   const nb::object host = histories().attr("build")(before);
-  try {
+  const nb::object result = by_python(t, [&] {
     nb::list built;
     for (const nb::handle one : given) built.append(histories().attr("build")(one));
-    result = attribute(host, name.c_str())(*nb::tuple(built));
-  } catch (nb::python_error& error) {
-    raise_host_error(t, error);
-  }
+    return nb::object(attribute(host, name.c_str())(*nb::tuple(built)));
+  });
   const bool is_pop = name == "pop";
   const bool changes =
       is_pop || std::ranges::any_of(kChanges, [&](const char* change) { return name == change; });
@@ -254,7 +250,7 @@ std::optional<Value> binary_of_sets(Tracer& t, Operator op, const Value& a, cons
   const bool is_of_sets = op == Operator::BitOr || op == Operator::BitAnd || op == Operator::Sub ||
                           op == Operator::BitXor || is_comparison(op);
   if (!is_of_sets) return std::nullopt;
-  Call call{.positional = {b}, .keywords = {}, .name = info(op).method, .node = node};
+  Call call{.positional = {b}, .name = info(op).method, .node = node};
   return set_method(t, *a.as<Set>(), info(op).method, call);
 }
 
@@ -340,6 +336,9 @@ class SetKind final : public KindOfObjects<Set, &Set::cell, BuiltinKind> {
   }
   std::optional<Elements> elements(Tracer& t, const Value& value, nb::handle node) const override {
     return elements_of_set(t, *value.as<Set>(), node);
+  }
+  Answer reversed(Tracer& t, const Value& value, nb::handle) const override {
+    raise(t, ExceptionKind::TypeError, "'" + type_name(t, value) + "' object is not reversible");
   }
   Precedence precedence() const override { return Precedence::Sets; }
   Answer compare(Tracer& t, Operator op, const Value& a, const Value& b, nb::handle node) const override {

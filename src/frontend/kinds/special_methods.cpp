@@ -83,7 +83,7 @@ std::optional<Value> call_special(Tracer& t, const Value& given, const std::stri
     return compare(t, *op, fields_of(t, self, type, "compare", node),
                    fields_of(t, arguments[0], type, "compare", node), node);
   }
-  Call call{.positional = std::move(arguments), .keywords = {}, .name = method, .node = node};
+  Call call{.positional = std::move(arguments), .name = method, .node = node};
   call.positional.insert(call.positional.begin(), self);
   return call_value(t, Static{raw}, call);
 }

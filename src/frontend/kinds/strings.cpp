@@ -253,6 +253,9 @@ class StringKind : public BuiltinKind {
     return imported("ingot._objects.foreign").attr("TEXT");
   }
   bool has_methods(const Tracer&, const Value&) const override { return true; }
+  Answer text(Tracer&, const Value& value, const std::string& form, nb::handle) const override {
+    return filled_by(value, form);
+  }
   Precedence precedence() const override { return Precedence::Strings; }
   Answer binary(Tracer& t, Operator op, const Value& a, const Value& b, nb::handle node) const override {
     if (op != Operator::Add) return std::nullopt;
@@ -281,6 +284,9 @@ class FilledKind final : public KindOfParts<String, &String::parts, StringKind> 
     const String& text = *value.as<String>();
     return Description{described::Text{nb::str(text.form.c_str(), text.form.size())},
                        descriptions_of(t, *text.parts, outward)};
+  }
+  Answer text(Tracer&, const Value& value, const std::string& form, nb::handle) const override {
+    return form == "{}" || form == "{!s}" ? value : filled_by(value, form);
   }
   void refuse_iterate(Tracer& t, const Value&, nb::handle node) const override { refuse_characters(t, node); }
   Answer length(Tracer& t, const Value&, nb::handle node) const override {

@@ -43,6 +43,11 @@ class Strings {
   Tracer& t_;
 };
 
+/// A string that is a value in a hole, such as `{!r}`.
+inline Value filled_by(const Value& value, const std::string& form) {
+  return String{form, share(std::vector<Value>{value})};
+}
+
 /// `format % given`; none: the format is no known string.
 std::optional<Value> formatted(Tracer& t, const Value& format, const Value& given, nb::handle node);
 

@@ -4,6 +4,8 @@
 #include "frontend/expressions/expressions.h"
 #include "frontend/kinds/objects.h"
 #include "frontend/kinds/sequences.h"
+#include "frontend/kinds/special_methods.h"
+#include "frontend/kinds/strings.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
 
@@ -23,6 +25,16 @@ class TupleKind final : public BuiltinKind {
 
   Answer join(Tracer& t, const Value& a, const Value& b, const std::string& what) const override {
     return joined_parts(t, a, b, what, true);
+  }
+  nb::object demanded(Tracer& t, const Value& value, const char* what, nb::handle node) const override {
+    nb::list members;
+    for (const Value& member : value.as<Tuple>()->members)
+      members.append(require_static(t, member, what, node));
+    return nb::tuple(members);
+  }
+  Answer text(Tracer& t, const Value& value, const std::string& form, nb::handle) const override {
+    const nb::object& type = value.as<Tuple>()->type;
+    return type.is_valid() && has_text(t, type) ? std::nullopt : Answer(filled_by(value, form));
   }
   Answer form(Tracer& t, const Value& value) const override { return form_of_parts(t, value); }
   std::optional<Description> describe(Tracer& t, const Value& value, Outward& outward) const override {
@@ -54,7 +66,7 @@ class TupleKind final : public BuiltinKind {
   Answer item(Tracer& t, const Value& value, const Value& index, nb::handle node) const override {
     const std::vector<Value>& members = value.as<Tuple>()->members;
     if (const Slice* slice = index.as<Slice>()) return Tuple{part_of(t, members, *slice, node)};
-    return open(t, member_of(t, members, index, "tuple", node), "the element", node);
+    return open(t, member_of(t, members, plain_number(t, index), "tuple", node), "the element", node);
   }
   std::optional<bool> known_truth(Tracer&, const Value& value) const override {
     return !value.as<Tuple>()->members.empty();

@@ -38,6 +38,14 @@ Value ValueKind::fill(Tracer& t, const Value& shape, const NextNode& next) const
 Value ValueKind::key(const Tracer& t, const Value& value) const {
   return with_each_part(value, [&](const Value& part) { return kind_of_value(part).key(t, part); });
 }
+bool ValueKind::has_same_key(const Value& a, const Value& b) const {
+  const std::vector<Value> own = parts(a);
+  if (own.empty()) return frontend::same(a, b);
+  return frontend::same_form(a, b) &&
+         std::ranges::equal(own, parts_of(b), [](const Value& one, const Value& other) {
+           return kind_of_value(one).has_same_key(one, other);
+         });
+}
 
 void ValueKind::column_kinds(const Value& form, std::vector<Kind>& kinds) const {
   for (const Value& part : parts(form)) kind_of_value(part).column_kinds(part, kinds);
@@ -175,6 +183,9 @@ bool is_distinct(const Value& a, const Value& b) {
   const auto is_known = [](const Value& v) {
     return !v.is<Maybe>() && !v.is<Conflict>() && !v.is<Foreign>();
   };
+  const auto is_no_number = [](const Value& v) { return v.is<Static>() && !number_kind(v); };
+  const auto is_new = [](const Value& v) { return v.is<Scalar>() || container_of(v) != 0; };
+  if ((is_no_number(a) && is_new(b)) || (is_new(a) && is_no_number(b))) return true;
   return (is_own(a) || is_own(b)) && is_known(a) && is_known(b) && a.v.index() != b.v.index();
 }
 

@@ -31,6 +31,9 @@ struct Outward {
   std::optional<Description> again(uint32_t object);
 };
 
+/// What a value is as a part of an array's index. `Flag`: one bool.
+enum class IndexPart : uint8_t { Number, Numbers, Mask, Flag, Slice, NewAxis, Ellipsis, Other };
+
 /// Which kind decides an operator of two values. Records and objects of unsupported types do it with all
 /// others; what may be one of several things at run time before what is known to be one.
 enum class Precedence : uint8_t {
@@ -64,6 +67,7 @@ class ValueKind {
   using Nodes = std::vector<NodeId>;
   using Types = std::vector<ir::Type>;
   using Elements = std::vector<Value>;
+  using Use = std::function<Value(const Value&)>;
   using Conversion = Columns::Conversion;
 
   // Structure. What a value is made of: parts, which are values; the objects of the shadow heap that it
@@ -98,6 +102,8 @@ class ValueKind {
   virtual Value blank(Tracer& t, const Value& shape) const { return shape; }
   /// What calls of one routine have in common of a value: its type, and what is known when compiling.
   virtual Value key(const Tracer& t, const Value& value) const;
+  /// Whether values with these keys may be passed to one routine.
+  virtual bool has_same_key(const Value& a, const Value& b) const;
   /// What to pass instead to a routine; null: the value itself, as far as its parts can be passed.
   virtual const char* passed_instead(const Value& value) const { return nullptr; }
 
@@ -106,6 +112,26 @@ class ValueKind {
   virtual Value present(Tracer& t, const Value& value, const std::string& name, nb::handle node) const {
     return value;
   }
+  /// It, checked to be bound; else raises. Perhaps None.
+  virtual Value bound(Tracer& t, const Value& value, const std::string& name) const { return value; }
+  /// Whether it is None, where only the run time decides that.
+  virtual std::optional<NodeId> is_missing(Tracer& t, const Value& value) const { return {}; }
+  /// Applies `use` to it on the path where it is there, and to None on the other; none: it is there.
+  virtual Answer by_presence(Tracer& t, const Value& value, const Use& use, nb::handle node) const {
+    return {};
+  }
+
+  // What is known when compiling.
+
+  /// The object of Python's that it is; invalid: it is not known.
+  virtual nb::object known(const Value& value) const { return {}; }
+  /// The same where it is demanded: of a tuple's members, and of numbers that can become known
+  /// (`source_of`). `what`: the words for it.
+  virtual nb::object demanded(Tracer& t, const Value& value, const char* what, nb::handle node) const {
+    return known(value);
+  }
+  /// Whether it is a function that is known.
+  virtual bool is_function(const Value& value) const { return false; }
 
   // Elements of list buffers (`frontend/kinds/columns`), and results.
 
@@ -142,6 +168,11 @@ class ValueKind {
   virtual Answer attribute(Tracer& t, const Value& value, const std::string& name, nb::handle node) const {
     return {};
   }
+  /// What fills the hole `form` of a string, such as `{!r}`; none: a method of its class or nothing does.
+  virtual Answer text(Tracer& t, const Value& value, const std::string& form, nb::handle node) const {
+    return {};
+  }
+  virtual IndexPart index_part(const Value& value) const { return IndexPart::Other; }
   /// Whether `item` takes slices whose bounds may be None at run time.
   virtual bool takes_open_bounds() const { return false; }
   virtual Answer item(Tracer& t, const Value& value, const Value& index, nb::handle node) const { return {}; }
@@ -172,6 +203,8 @@ class ValueKind {
   virtual Answer array(Tracer& t, const Value& value, std::optional<DType> wanted, nb::handle node) const {
     return {};
   }
+  /// The type of an array of numbers; none: it is none.
+  virtual std::optional<ir::Type> array_type(const Value& value) const { return {}; }
   /// The number of axes of an array; none: it is no array.
   virtual std::optional<int> rank(const Value& value) const { return {}; }
   /// `len`, where it is not the number of its `elements`.
@@ -259,6 +292,8 @@ const ValueKind& kind_for();
   }
 
 const ValueKind& kind_of_value(const Value& value);
+/// The object of Python's that a value is; invalid: it is not known when compiling.
+inline nb::object known_of(const Value& value) { return kind_of_value(value).known(value); }
 
 /// The same with other parts, each made of the present one.
 template <class Change>
@@ -287,6 +322,10 @@ bool is_sequence(const Value& value);
 bool is_known_string(const Value& value);  ///< or bytes
 /// Whether the types of two values show that these are different objects.
 bool is_distinct(const Value& a, const Value& b);
+/// The type of an array of numbers; none: it is none.
+inline std::optional<ir::Type> array_type_of(const Value& value) {
+  return kind_of_value(value).array_type(value);
+}
 /// The number of axes of an array, or an array of records; none: it is neither.
 inline std::optional<int> rank_of(const Value& value) { return kind_of_value(value).rank(value); }
 

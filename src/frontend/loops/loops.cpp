@@ -101,10 +101,8 @@ void run_for(Tracer& t, nb::handle s) {
       return std::nullopt;
     std::vector<Value> numbers;
     for (int64_t k = 0; k < known(trips.count); ++k) {
-      const Value number = trips.element(t.builder->index(k));
-      const NodeId node = number.as<Scalar>()->node;
-      if (!f.is_constant(node)) return std::nullopt;
-      numbers.emplace_back(Static{nb::int_(known(node))});
+      numbers.push_back(known_number(t, trips.element(t.builder->index(k))));
+      if (!static_int(numbers.back())) return std::nullopt;
     }
     return numbers;
   };
@@ -233,16 +231,16 @@ State assumed_carried(Tracer& t, const std::string& key, const State& entry) {
 bool loses_in_first_iteration(const State& entry, const State& carried) {
   for (const auto& [name, before] : entry.locals) {
     const auto it = carried.locals.find(name);
-    const Scalar* after = it == carried.locals.end() ? nullptr : it->second.as<Scalar>();
-    if (after == nullptr || after->kind.is_python() || before.is<Array>()) continue;
-    const std::optional<Kind> kind = kind_of(before);
-    if (kind && !kind->is_python() && *kind != after->kind) return true;
-    if (!kind || !kind->is_weak()) continue;
-    const Static* known = before.as<Static>();
-    if (known == nullptr) return true;
+    const std::optional<Kind> after = it == carried.locals.end() ? std::nullopt : number_kind(it->second);
+    const std::optional<Kind> kind = number_kind(before);
+    if (!after || after->is_python() || !kind) continue;
+    if (!kind->is_python() && *kind != *after) return true;
+    if (!kind->is_weak()) continue;
+    const nb::object known = known_of(before);
+    if (!known.is_valid()) return true;
     try {
-      const nb::object held = imported("numpy").attr(std::string(after->kind.name()).c_str())(known->object);
-      if (!held.attr("item")().equal(known->object)) return true;
+      const nb::object held = imported("numpy").attr(std::string(after->name()).c_str())(known);
+      if (!held.attr("item")().equal(known)) return true;
     } catch (nb::python_error& error) {
       rethrow_lack_of_memory(error);
       return true;
@@ -267,6 +265,21 @@ void peeled_loop(Tracer& t, nb::handle s, const Value& iterable) {
   fork(t, some, iterations, [] { return Value(Static{nb::none()}); });
 }
 
+/// Ends a loop whose variables have settled on a shape; `end`: of its body, if the body has one.
+void end_loop(Tracer& t, NodeId node, const std::optional<ir::RegionId>& end, const State& back,
+              const std::string& key, const State& shape) {
+  if (end) {
+    t.builder->resume(*end);
+    std::vector<NodeId> values;
+    carry(t, shape, back, values);
+    t.builder->yield(values);
+  }
+  const std::vector<NodeId> results = t.builder->end(node);
+  std::span<const NodeId> rest(results);
+  t.state = fill(t, shape, rest);
+  t.solutions[key] = shape;
+}
+
 void counted_loop(Tracer& t, nb::handle s, const Value& iterable, int64_t first) {
   const std::string own_key = key_of(t, s);
   const std::string key = first == 0 ? own_key : own_key + "#rest";
@@ -276,7 +289,8 @@ void counted_loop(Tracer& t, nb::handle s, const Value& iterable, int64_t first)
   if (f.is_constant(count) && f.constant(count).as<int64_t>() <= first) return;
   const Checkpoint point = checkpoint(t);
   State shape = assumed_carried(t, key, t.state);
-  const bool parallel = iterable.is<Range>() && iterable.as<Range>()->parallel;
+  const Range* range = iterable.as<Range>();
+  const bool parallel = range != nullptr && range->parallel;
   const Pins pins(t, {iterable});
   Catcher border(t, t.frame);
   border.barrier = parallel;
@@ -323,17 +337,7 @@ void counted_loop(Tracer& t, nb::handle s, const Value& iterable, int64_t first)
       shape = std::move(next);
       continue;
     }
-    if (end) {
-      t.builder->resume(*end);
-      std::vector<NodeId> values;
-      carry(t, shape, back, values);
-      t.builder->yield(values);
-    }
-    const std::vector<NodeId> results = t.builder->end(node);
-    std::span<const NodeId> rest(results);
-    t.state = fill(t, shape, rest);
-    t.solutions[key] = shape;
-    return;
+    return end_loop(t, node, end, back, key, shape);
   }
   unsupported(t, s, "a loop whose variables do not settle on their types",
               "give them their types before the loop");
@@ -403,16 +407,7 @@ void while_loop(Tracer& t, nb::handle s) {
     std::vector<NodeId> values{go_on};
     carry(t, shape, middle, values);
     t.builder->yield(values);
-    if (end) {
-      t.builder->resume(*end);
-      values.clear();
-      carry(t, shape, back, values);
-      t.builder->yield(values);
-    }
-    const std::vector<NodeId> results = t.builder->end(node);
-    std::span<const NodeId> rest(results);
-    t.state = fill(t, shape, rest);
-    t.solutions[key] = shape;
+    end_loop(t, node, end, back, key, shape);
     if (const std::optional<bool> known = static_truth(t, condition); known && *known) {
       t.builder->terminate(Op::unreachable, {});
       throw Diverged{};

@@ -219,6 +219,13 @@ bool is_named_by_call(const std::string& module) {
 
 }  // namespace
 
+void refuse_recursion(Tracer& t, const Frame& frame, nb::handle node) {
+  unsupported(t, node,
+              "recursion of `" + text_of(frame.function.attr("__name__")) +
+                  "` with arguments of other types from call to call",
+              "write it as a loop");
+}
+
 void prepare(Tracer& t, Frame& frame, nb::handle node) {
   frame.number = ++t.facts.frames;
   frame.name = t.module.text(text_of(frame.function.attr("__name__")));
@@ -239,10 +246,7 @@ void prepare(Tracer& t, Frame& frame, nb::handle node) {
           "the generator `" + text_of(frame.function.attr("__name__")) + "`, which iterates over itself,",
           "write a function that appends to a list, or a loop with a stack of its own");
     }
-    unsupported(t, node,
-                "recursion of `" + text_of(frame.function.attr("__name__")) +
-                    "` with arguments of other types from call to call",
-                "write it as a loop");
+    refuse_recursion(t, frame, node);
   }
   frame.path = (t.frame == nullptr ? root_path(t) : key_of(t, node) + ">") + frame.qualname;
 }

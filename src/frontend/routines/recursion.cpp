@@ -105,10 +105,7 @@ constexpr const char* kResult = "@result";
 /// The attribute that marks a function as a routine, see `ingot.library.registry.routine`.
 constexpr const char* kMark = "__ingot_routine__";
 
-bool is_function(const Value& value) {
-  const Static* known = value.as<Static>();
-  return value.is<Closure>() || (known != nullptr && PyCallable_Check(known->object.ptr()) != 0);
-}
+bool is_function(const Value& value) { return kind_of_value(value).is_function(value); }
 
 /// Whether the number of containers and variables, their lengths as far as known, and the functions in them
 /// are the same: a recursion over known nested lists, or over functions of functions, ends when compiling.
@@ -245,25 +242,9 @@ State key_of_passed(const Tracer& t, const State& passed) {
   return key;
 }
 
-/// Whether typed values have the same key.
-bool is_same_key(const Tracer& t, const Value& a, const Value& b) {
-  const Pooled* x = a.as<Pooled>();
-  const Pooled* y = b.as<Pooled>();
-  if (x != nullptr && y != nullptr) {
-    return x->is_list == y->is_list &&
-           (x->pool == y->pool || x->pool == Pooled::kNoPool || y->pool == Pooled::kNoPool);
-  }
-  const std::vector<Value> parts = parts_of(a);
-  if (parts.empty()) return same(a, b);
-  return same_form(a, b) &&
-         std::ranges::equal(parts, parts_of(b), [&t](const Value& one, const Value& other) {
-           return is_same_key(t, one, other);
-         });
-}
-
-bool is_same_call(const Tracer& t, const State& a, const State& b) {
-  const auto is_same = [&](const auto& x, const auto& y) {
-    return x.first == y.first && is_same_key(t, x.second, y.second);
+bool is_same_call(const State& a, const State& b) {
+  const auto is_same = [](const auto& x, const auto& y) {
+    return x.first == y.first && kind_of_value(x.second).has_same_key(x.second, y.second);
   };
   return std::ranges::equal(a.locals, b.locals, is_same) &&
          std::ranges::equal(a.heap, b.heap, [](const auto& x, const auto& y) {
@@ -285,7 +266,7 @@ bool ends_when_compiling(const Frame& outer, const std::map<std::string, Value>&
     for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) compare(x[i], y[i]);
     other_changes = other_changes || (b.is<Pooled>() && !same(a, b));
     if (!number_kind(a) || same(a, b)) return;
-    (a.is<Static>() && b.is<Static>() ? known_changes : other_changes) = true;
+    (known_of(a).is_valid() && known_of(b).is_valid() ? known_changes : other_changes) = true;
   };
   for (const auto& [name, value] : outer.arguments)
     if (const auto it = arguments.find(name); it != arguments.end()) compare(value, it->second);
@@ -322,7 +303,7 @@ std::optional<Value> call_recursive(Tracer& t, Frame& frame, const std::map<std:
   });
   bool is_routine = false;
   for (Routine& routine : t.facts.routines) {
-    if (routine.is_exact || !is_it(routine.frame) || !is_same_call(t, routine.key, key)) continue;
+    if (routine.is_exact || !is_it(routine.frame) || !is_same_call(routine.key, key)) continue;
     routine.is_forgotten = false;
     for (auto& [name, value] : routine.key.locals) value = join(t, value, key.locals.at(name), name);
     if (routine.reports == reports) return call_routine(t, routine, arguments, node);
@@ -336,7 +317,7 @@ std::optional<Value> call_recursive(Tracer& t, Frame& frame, const std::map<std:
         Rows(t).unite(routine.key.locals, arguments, node);
   }
   std::erase_if(active, [&](const Frame* at) {
-    return !is_same_call(t, key_of_passed(t, passed(t, at->arguments).state), key);
+    return !is_same_call(key_of_passed(t, passed(t, at->arguments).state), key);
   });
   if (active.empty()) {
     if (is_marked) return call_marked(t, frame, std::move(key), reports, node);
@@ -349,7 +330,8 @@ std::optional<Value> call_recursive(Tracer& t, Frame& frame, const std::map<std:
   const State now = passed(t, arguments).state;
   const auto differs = [&](const auto& argument) {
     const auto other = before.locals.find(argument.first);
-    return argument.second.template is<Scalar>() && other != before.locals.end() &&
+    return number_kind(argument.second) && !known_of(argument.second).is_valid() &&
+           other != before.locals.end() &&
            !same(active.front()->arguments.at(argument.first), arguments.at(argument.first));
   };
   // If lists only grow, numbers of run time decide when the recursion ends. Functions of the library, such as
@@ -380,12 +362,7 @@ Value call_marked(Tracer& t, const Frame& frame, State key, bool reports, nb::ha
     routine.is_forgotten = false;
     return call_routine(t, routine, arguments, node);
   }
-  if (open == 2 * kMostNested) {
-    unsupported(t, node,
-                "recursion of `" + text_of(frame.function.attr("__name__")) +
-                    "` with arguments of other types from call to call",
-                "write it as a loop");
-  }
+  if (open == 2 * kMostNested) refuse_recursion(t, frame, node);
   if (open >= kMostNested) {
     new_routine(t, frame, std::move(key), reports);
     throw NeedsFact{.kind = NeedsFact::Kind::Routines};
@@ -533,9 +510,7 @@ Value call_routine(Tracer& t, Routine& routine, const std::map<std::string, Valu
     }
     const Restored<Pools::Makings> formal(t.facts.pools.makings, routine.makings);
     shape = join(t, *routine.entry, shape);
-    if (!same(shape, *routine.entry)) {
-      widen_routine(routine, std::move(shape));
-    }
+    if (!same(shape, *routine.entry)) widen_routine(routine, std::move(shape));
   }
   std::vector<NodeId> operands;
   carry(t, *routine.entry, given.state, operands);
@@ -628,14 +603,14 @@ Value raised_or_result(Tracer& t, const Routine& routine, const Value& reported)
     const Tuple* parts = all[number + 1].as<Tuple>();
     if (parts == nullptr)
       unsupported(t, t.here, "an exception of a recursive function whose arguments differ", "give it a text");
-    const Value error = with_parts(routine.errors[number - 1], parts->members);
-    const AtPlace place(*t.builder, routine.keeps_indices() ? inlined_here(t, error.as<Error>()->raised_at)
-                                                            : t.builder->span());
-    pass_on(t, in_outer_context(t, *error.as<Error>()));
+    const Value made = with_parts(routine.errors[number - 1], parts->members);
+    const Error& error = *made.as<Error>();
+    const AtPlace place(*t.builder,
+                        routine.keeps_indices() ? inlined_here(t, error.raised_at) : t.builder->span());
+    pass_on(t, in_outer_context(t, error));
   };
-  if (const std::optional<int64_t> known = static_int(all[0])) {
+  if (const std::optional<int64_t> known = static_int(all[0]))
     return *known > 0 ? raise_number(static_cast<size_t>(*known)) : all[1];
-  }
   const NodeId number = stage(t, all[0], Kind::py_int());
   const auto is = [&](size_t wanted) {
     return t.builder->make(Op::equal, {number, t.builder->index(static_cast<int64_t>(wanted))});
@@ -673,7 +648,8 @@ size_t number_of_error(Tracer& t, const Error& error) {
     return same_form(error, other) &&
            (!t.routine->keeps_indices() || is_same_location(t, error.raised_at, other.raised_at)) &&
            std::ranges::equal(parts_of(error), parts_of(other), [&](const Value& a, const Value& b) {
-             return a.is<Static>() == b.is<Static>() && (!a.is<Static>() || same(a, b));
+             return known_of(a).is_valid() == known_of(b).is_valid() &&
+                    (!known_of(a).is_valid() || same(a, b));
            });
   };
   const auto known = std::ranges::find_if(errors, is_it);
@@ -817,9 +793,9 @@ std::set<size_t> columns_of(Tracer& t, const State& shape) {
   for (const auto& [name, value] : shape.locals) slot_types(t.module.types, value, before);
   for (const auto& [id, object] : shape.heap) {
     for (size_t i = 0; i < object.values.size(); ++i) {
-      if (object.element != nullptr && i > 0 && !object.values[i].as<Array>()->node)
-        columns.insert(before.size());
+      const size_t own = before.size();
       slot_types(t.module.types, object.values[i], before);
+      if (object.element != nullptr && i > 0 && before.size() > own) columns.insert(own);
     }
   }
   return columns;

@@ -292,11 +292,12 @@ Value text_of_error(Tracer& t, const Error& error) {
   const bool is_key = is_subclass(error.type, builtins.attr("KeyError"));
   const nb::object text = error.type.attr("__str__");
   if (!text.is(builtins.attr(is_key ? "KeyError" : "BaseException").attr("__str__"))) {
-    const bool is_known = std::ranges::all_of(arguments, [](const Value& part) { return part.is<Static>(); });
+    const bool is_known =
+        std::ranges::all_of(arguments, [](const Value& part) { return known_of(part).is_valid(); });
     if (!is_known || (PyFunction_Check(text.ptr()) && !is_of_numpy_or_python(error.type)))
       unsupported(t, t.here, "the text of an exception whose class has a `__str__`", "show its arguments");
     nb::list given;
-    for (const Value& part : arguments) given.append(part.as<Static>()->object);
+    for (const Value& part : arguments) given.append(known_of(part));
     return Static{nb::str(error.type(*nb::tuple(given)))};
   }
   if (arguments.empty()) return Static{nb::str("")};
@@ -366,11 +367,10 @@ namespace {
 
 std::optional<Error> instance_of_exception(Tracer& t, const Value& value) {
   if (const Error* error = value.as<Error>()) return *error;
-  const Static* type = value.as<Static>();
+  const nb::object type = known_of(value);
   const nb::object base = imported("builtins").attr("BaseException");
-  if (type == nullptr || !PyType_Check(type->object.ptr()) || !is_subclass(type->object, base))
-    return std::nullopt;
-  return make_error(t, type->object, {});
+  if (!type.is_valid() || !PyType_Check(type.ptr()) || !is_subclass(type, base)) return std::nullopt;
+  return make_error(t, type, {});
 }
 
 }  // namespace
@@ -465,8 +465,7 @@ void run_with(Tracer& t, nb::handle s) {
     };
     if (class_of(manager) != "Call" || !item.attr("optional_vars").is_none()) refuse();
     const Value callee = eval(t, manager.attr("func"));
-    const Static* known = callee.as<Static>();
-    if (known == nullptr || !known->object.is(imported("numpy").attr("errstate"))) refuse();
+    if (!known_of(callee).is(imported("numpy").attr("errstate"))) refuse();
     if (nb::len(nb::list(manager.attr("args"))) > 0) refuse();
     for (const nb::handle keyword : manager.attr("keywords")) {
       const nb::object mode =

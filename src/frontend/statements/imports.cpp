@@ -84,7 +84,7 @@ void run_import_from(Tracer& t, nb::handle s) {
     module = imported_module(t, whole.substr(0, dot), s);
     if (dot == std::string::npos) break;
   }
-  const nb::object& object = module.as<Static>()->object;
+  const nb::object object = known_of(module);
   for (const nb::handle alias : s.attr("names")) {
     const std::string wanted = text_of(alias.attr("name"));
     const std::string own = alias.attr("asname").is_none() ? wanted : text_of(alias.attr("asname"));

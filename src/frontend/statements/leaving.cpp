@@ -59,9 +59,9 @@ std::string text_of_one(const Error& error, size_t numbers) {
   if (error.parts->size() != 1) return "";
   const Value& only = error.parts->front();
   if (only.is<Scalar>()) return numbers == 1 ? "{}" : "";
-  const Static* const text = only.as<Static>();
-  if (text != nullptr && PyUnicode_CheckExact(text->object.ptr())) {
-    const nb::object shown = text->object.attr("encode")("utf-8", "backslashreplace");
+  const nb::object text = known_of(only);
+  if (text.is_valid() && PyUnicode_CheckExact(text.ptr())) {
+    const nb::object shown = text.attr("encode")("utf-8", "backslashreplace");
     return numbers == 0 ? base::escape_message(text_of(shown.attr("decode")())) : "";
   }
   const String* const composed = only.as<String>();
@@ -184,10 +184,10 @@ std::optional<Notice> text_notice_of(Tracer& t, const Error& error) {
   const bool is_own = kind && (module == "builtins" || module == "numpy.linalg" || module == "ingot");
   if (!is_own || arguments.size() > 1) return std::nullopt;
   if (arguments.empty()) return Notice{*kind, t.module.text(""), {}};
-  const Static* text = arguments[0].as<Static>();
-  if (text != nullptr && PyUnicode_CheckExact(text->object.ptr())) {
+  const nb::object text = known_of(arguments[0]);
+  if (text.is_valid() && PyUnicode_CheckExact(text.ptr())) {
     const bool is_key = *kind == ExceptionKind::KeyError;
-    const nb::object shown = is_key ? nb::object(nb::repr(text->object)) : text->object;
+    const nb::object shown = is_key ? nb::object(nb::repr(text)) : text;
     if (PyUnicode_AsUTF8(shown.ptr()) == nullptr) {
       const nb::python_error unencodable;  // half of a surrogate pair, which messages cannot hold
       rethrow_lack_of_memory(unencodable);

@@ -44,8 +44,7 @@ Value match_sequence(Tracer& t, nb::handle pattern, const Value& subject, const 
     if (subject.is<Range>()) unsupported(t, pattern, "matching a range", "compare its elements");
     return no;  // arrays and strings are no sequences here
   }
-  const std::vector<Value> members =
-      list != nullptr ? contents(t, list->object, pattern).values : subject.as<Tuple>()->members;
+  const std::vector<Value> members = is_list ? contents(t, *r, pattern).values : parts_of(subject);
   const size_t count = nb::len(patterns);
   size_t star = count;
   for (size_t i = 0; i < count; ++i)
@@ -123,16 +122,62 @@ Value match_instance(Tracer& t, nb::handle pattern, const nb::object& type, cons
   return from(0);
 }
 
+/// An alternative of patterns.
+Value match_any(Tracer& t, nb::handle pattern, const Value& subject, const Reading& read) {
+  const nb::list patterns = pattern.attr("patterns");
+  const std::function<Value(size_t)> from = [&](size_t i) -> Value {
+    if (i == nb::len(patterns)) return Static{nb::bool_(false)};
+    const size_t captured = t.captures.size();
+    const Value matched = match_pattern(t, patterns[i], subject, read);
+    if (const std::optional<bool> known = static_truth(t, matched); known && *known)
+      return Static{nb::bool_(true)};
+    if (t.captures.size() > captured && !static_truth(t, matched))
+      unsupported(t, pattern, "names in alternatives that are not known when compiling", "use several cases");
+    t.captures.resize(captured);
+    if (static_truth(t, matched)) return from(i + 1);
+    return fork(
+        t, truth(t, matched, pattern), [] { return Value(Static{nb::bool_(true)}); },
+        [&] { return from(i + 1); });
+  };
+  return from(0);
+}
+
+Value match_class(Tracer& t, nb::handle pattern, const Value& subject, const Reading& read) {
+  const Value type = eval(t, pattern.attr("cls"));
+  static constexpr std::array kSelf = {"bool", "int", "float", "str", "bytes", "tuple", "list", "dict"};
+  const nb::object known = known_of(type);
+  const nb::object builtins = imported("builtins");
+  const bool own = known.is_valid() && std::ranges::any_of(kSelf, [&](const char* name) {
+                     return known.is(builtins.attr(name));
+                   });
+  const size_t keywords = nb::len(nb::list(pattern.attr("kwd_attrs")));
+  const size_t positional = nb::len(nb::list(pattern.attr("patterns")));
+  const bool plain = positional == 0 && keywords == 0;
+  const bool is_simple = plain || (own && positional <= 1 && keywords == 0);
+  if (!known.is_valid() || !PyType_Check(known.ptr()) || (!is_simple && !is_instance(subject)))
+    unsupported(t, pattern, "the pattern `" + as_written(pattern) + "`", "use if and isinstance");
+  Call test{.positional = {subject, type}, .name = "isinstance", .node = pattern};
+  Value is = builtin_isinstance(t, test);
+  if (plain) return is;
+  if (!is_simple) {
+    const Value instance = PooledValues(t).of_subclasses(subject, known);
+    return both_of(t, is, [&] { return match_instance(t, pattern, known, instance, read); }, pattern);
+  }
+  return both_of(
+      t, is, [&] { return match_pattern(t, pattern.attr("patterns")[nb::int_(0)], subject, read); }, pattern);
+}
+
 Value match_pattern(Tracer& t, nb::handle pattern, const Value& subject, const Reading& read) {
   const Here here(t, pattern);
   const std::string kind = class_of(pattern);
   Value yes = Static{nb::bool_(true)};
   Value no = Static{nb::bool_(false)};
+  if (kind == "MatchSingleton" && attribute(pattern, "value").is_none())
+    if (const std::optional<NodeId> is = kind_of_value(subject).is_missing(t, subject))
+      return as_bool(t, *is);
   if (const Maybe* m = subject.as<Maybe>(); m != nullptr && kind != "MatchAs" && kind != "MatchOr") {
     if (kind == "MatchClass")
       unsupported(t, pattern, "matching what may be None by its type", "test for None before");
-    if (kind == "MatchSingleton" && attribute(pattern, "value").is_none())
-      return Scalar{Kind::py_bool(), negate(t, is_there(t, *m))};
     return fork(
         t, is_there(t, *m),
         [&] { return match_pattern(t, pattern, present(t, subject, "the subject", pattern), read); },
@@ -146,9 +191,8 @@ Value match_pattern(Tracer& t, nb::handle pattern, const Value& subject, const R
   }
   if (kind == "MatchSingleton") {
     const nb::object wanted = attribute(pattern, "value");
-    if (const Static* s = subject.as<Static>()) return Static{nb::bool_(s->object.is(wanted))};
-    if (const Pooled* r = PooledValues::optional(subject); r != nullptr && wanted.is_none())
-      return Scalar{Kind::py_bool(), negate(t, PooledValues(t).is_there(*r))};
+    if (const nb::object known = known_of(subject); known.is_valid())
+      return Static{nb::bool_(known.is(wanted))};
     const std::optional<Kind> of = kind_of(subject);
     if (!wanted.is_none() && of == Kind::py_bool()) {
       return Scalar{Kind::py_bool(),
@@ -166,49 +210,9 @@ Value match_pattern(Tracer& t, nb::handle pattern, const Value& subject, const R
     };
     return inner.is_none() ? bound() : both_of(t, match_pattern(t, inner, subject, read), bound, pattern);
   }
-  if (kind == "MatchOr") {
-    const nb::list patterns = pattern.attr("patterns");
-    const std::function<Value(size_t)> from = [&](size_t i) -> Value {
-      if (i == nb::len(patterns)) return no;
-      const size_t captured = t.captures.size();
-      const Value matched = match_pattern(t, patterns[i], subject, read);
-      if (const std::optional<bool> known = static_truth(t, matched); known && *known) return yes;
-      if (t.captures.size() > captured && !static_truth(t, matched))
-        unsupported(t, pattern, "names in alternatives that are not known when compiling",
-                    "use several cases");
-      t.captures.resize(captured);
-      if (static_truth(t, matched)) return from(i + 1);
-      return fork(t, truth(t, matched, pattern), [&] { return yes; }, [&] { return from(i + 1); });
-    };
-    return from(0);
-  }
+  if (kind == "MatchOr") return match_any(t, pattern, subject, read);
   if (kind == "MatchSequence") return match_sequence(t, pattern, subject, read);
-  if (kind == "MatchClass") {
-    const Value type = eval(t, pattern.attr("cls"));
-    static constexpr std::array kSelf = {"bool", "int", "float", "str", "bytes", "tuple", "list", "dict"};
-    const Static* known = type.as<Static>();
-    const nb::object builtins = imported("builtins");
-    const bool own = known != nullptr && std::ranges::any_of(kSelf, [&](const char* name) {
-                       return known->object.is(builtins.attr(name));
-                     });
-    const size_t keywords = nb::len(nb::list(pattern.attr("kwd_attrs")));
-    const size_t positional = nb::len(nb::list(pattern.attr("patterns")));
-    const bool plain = positional == 0 && keywords == 0;
-    const bool is_simple = plain || (own && positional <= 1 && keywords == 0);
-    if (known == nullptr || !PyType_Check(known->object.ptr()) || (!is_simple && !is_instance(subject)))
-      unsupported(t, pattern, "the pattern `" + as_written(pattern) + "`", "use if and isinstance");
-    Call test{.positional = {subject, type}, .keywords = {}, .name = "isinstance", .node = pattern};
-    Value is = builtin_isinstance(t, test);
-    if (plain) return is;
-    if (!is_simple) {
-      const Value instance = PooledValues(t).of_subclasses(subject, known->object);
-      return both_of(
-          t, is, [&] { return match_instance(t, pattern, known->object, instance, read); }, pattern);
-    }
-    return both_of(
-        t, is, [&] { return match_pattern(t, pattern.attr("patterns")[nb::int_(0)], subject, read); },
-        pattern);
-  }
+  if (kind == "MatchClass") return match_class(t, pattern, subject, read);
   unsupported(t, pattern, "the pattern `" + as_written(pattern) + "`", "use if and isinstance");
 }
 
@@ -219,8 +223,8 @@ void run_match(Tracer& t, nb::handle s) {
   subject = stored(t, std::move(subject));
   const nb::list cases = s.attr("cases");
   const Pins pins(t, {subject});
-  const std::function<void(size_t)> from = [&](size_t i) {
-    if (i == nb::len(cases)) return;
+  const std::function<Value(size_t)> from = [&](size_t i) -> Value {
+    if (i == nb::len(cases)) return Static{nb::none()};
     const nb::handle one = cases[i];
     const nb::object guard = attribute(one, "guard");
     t.captures.clear();
@@ -230,7 +234,7 @@ void run_match(Tracer& t, nb::handle s) {
       for (const Capturing& name : captured) {
         if (wanted(name)) {
           bind_variable(t, name.name,
-                        name.is_list ? new_list(t, name.value.as<Tuple>()->members)
+                        name.is_list ? new_list(t, parts_of(name.value))
                         : name.read  ? name.read()
                                      : name.value);
         }
@@ -255,26 +259,13 @@ void run_match(Tracer& t, nb::handle s) {
           },
           s);
     }
-    const auto run_case = [&] {
+    const auto run_case = [&]() -> Value {
       bind_captured(is_bound_by_body);
       run_body(t, one.attr("body"));
+      return Static{nb::none()};
     };
-    if (const std::optional<bool> known = static_truth(t, matched)) {
-      if (*known) run_case();
-      else from(i + 1);
-      return;
-    }
-    const auto none = [] { return Value(Static{nb::none()}); };
-    fork(
-        t, truth(t, matched, s),
-        [&] {
-          run_case();
-          return none();
-        },
-        [&] {
-          from(i + 1);
-          return none();
-        });
+    if (const std::optional<bool> known = static_truth(t, matched)) return *known ? run_case() : from(i + 1);
+    return fork(t, truth(t, matched, s), run_case, [&] { return from(i + 1); });
   };
   from(0);
 }

@@ -62,32 +62,38 @@ std::vector<Value> unpack(Tracer& t, const Value& given, size_t count, nb::handl
   if (value.is<Foreign>()) use_foreign(t, "unpack", "", {value}, node);
   if (iterates_generator(value)) return unpack(t, list_of(t, value, node, count), count, node);
   kind_of_value(value).refuse_iterate(t, value, node);
-  const auto counted = [&](NodeId length, const std::function<Value(NodeId)>& element) {
-    const NodeId wanted = t.builder->index(static_cast<int64_t>(count));
-    check(t, t.builder->make(ir::Op::less_equal, {wanted, length}), ExceptionKind::ValueError,
-          "not enough values to unpack (expected " + std::to_string(count) + ", got {})", {length});
-    check(t, t.builder->make(ir::Op::greater_equal, {wanted, length}), ExceptionKind::ValueError,
-          "too many values to unpack (expected " + std::to_string(count) + ")");
-    std::vector<Value> elements;
-    elements.reserve(count);
-    for (size_t i = 0; i < count; ++i) elements.push_back(element(t.builder->index(static_cast<int64_t>(i))));
-    return elements;
-  };
+  const std::string few = "not enough values to unpack (expected " + std::to_string(count) + ", got ";
+  const std::string many = "too many values to unpack (expected " + std::to_string(count) + ")";
+  std::vector<Value> elements;
   if (rank_of(value) || kind_of_value(value).has_open_length(t, value)) {
     const Trips trips = trips_of(t, value, node);
-    return counted(trips.count, trips.element);
+    const NodeId wanted = t.builder->index(static_cast<int64_t>(count));
+    check(t, t.builder->make(ir::Op::less_equal, {wanted, trips.count}), ExceptionKind::ValueError,
+          few + "{})", {trips.count});
+    check(t, t.builder->make(ir::Op::greater_equal, {wanted, trips.count}), ExceptionKind::ValueError, many);
+    for (size_t i = 0; i < count; ++i)
+      elements.push_back(trips.element(t.builder->index(static_cast<int64_t>(i))));
+    return elements;
   }
-  const auto elements = static_elements(t, value, node, true);
-  if (!elements)
+  if (const auto known = static_elements(t, value, node, true)) {
+    if (known->size() < count) raise(t, ExceptionKind::ValueError, few + std::to_string(known->size()) + ")");
+    if (known->size() > count) raise(t, ExceptionKind::ValueError, many);
+    return *known;
+  }
+  if (!value.is<Zip>())
     raise(t, ExceptionKind::TypeError, "cannot unpack non-iterable " + type_name(t, value) + " object");
-  if (elements->size() < count) {
-    raise(t, ExceptionKind::ValueError,
-          "not enough values to unpack (expected " + std::to_string(count) + ", got " +
-              std::to_string(elements->size()) + ")");
+  // Several iterables, some of known length and others of unknown.
+  const Indexed each = kind_of_value(value).indexed(t, value, node);
+  const auto need = [&](const Value& holds, const std::string& message) {
+    if (static_truth(t, holds) == false) raise(t, ExceptionKind::ValueError, message);
+    check(t, truth(t, holds, node), ExceptionKind::ValueError, message);
+  };
+  for (size_t i = 0; i < count; ++i) {
+    need(each.has(Static{nb::int_(i)}), few + std::to_string(i) + ")");
+    elements.push_back(each.element(Static{nb::int_(i)}));
   }
-  if (elements->size() > count)
-    raise(t, ExceptionKind::ValueError, "too many values to unpack (expected " + std::to_string(count) + ")");
-  return *elements;
+  need(unary(t, Operator::Not, each.has(Static{nb::int_(count)}), node), many);
+  return elements;
 }
 
 std::vector<Value> unpack_starred(Tracer& t, const Value& given, size_t before, size_t after,

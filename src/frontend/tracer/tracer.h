@@ -29,7 +29,7 @@ struct Target;
 /// One call of a builtin, with its arguments.
 struct Call {
   std::vector<Value> positional;
-  std::vector<std::pair<std::string, Value>> keywords;
+  std::vector<std::pair<std::string, Value>> keywords{};
   std::string name;  ///< of the function, for messages
   nb::handle node;
   nb::object function{};  ///< of Python or NumPy; invalid for methods
