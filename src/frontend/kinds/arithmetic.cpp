@@ -324,8 +324,8 @@ std::optional<Value> OperandKind::compare(Tracer& t, Operator op, const Value& a
   const Kind common = j.is_python() && k.is_python() ? base::known(frontend::join(j, k)) : Kind::py_complex();
   if (common == Kind::py_complex() && !is_equality(op)) {
     raise(t, ExceptionKind::TypeError,
-          std::string("'") + entry.symbol + "' not supported between instances of '" + type_name(t, a) +
-              "' and '" + type_name(t, b) + "'");
+          std::string("'") + entry.symbol + "' not supported between instances of '" +
+              frontend::type_name(t, a) + "' and '" + frontend::type_name(t, b) + "'");
   }
   if (common == Kind::py_int())
     if (const std::optional<bool> known = compared_beyond_64_bits(by, a, b)) return Static{nb::bool_(*known)};
