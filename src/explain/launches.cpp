@@ -30,9 +30,12 @@ Count& size_in(Sizes& sizes, const Buffer* buffer) {
   return at != sizes.end() ? at->second : sizes.emplace_back(buffer, 0).second;
 }
 
-bool reads_element(Op op) { return op == Op::load || op == Op::atomic || op == Op::compare_exchange; }
+bool reads_element(Op op) {
+  return op == Op::load || op == Op::atomic || op == Op::compare_exchange || op == Op::atomic_load;
+}
 bool writes_element(Op op) {
-  return op == Op::store || op == Op::stream || op == Op::atomic || op == Op::compare_exchange;
+  return op == Op::store || op == Op::stream || op == Op::atomic || op == Op::compare_exchange ||
+         op == Op::atomic_store;
 }
 /// Whether the host runs an op, with copies of arrays there and back.
 bool is_for_host(Op op) { return op != Op::call && ir::host_only(op) && !ir::info(op).effects.pure(); }
