@@ -204,3 +204,32 @@ def test_orders_of_blocks(seed):
     environment = {**os.environ, **variables, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+WAITING = """
+import numpy as np, ingot
+from ingot import cuda
+
+@cuda.jit
+def wait_for_the_next(flags):
+    if cuda.threadIdx.x == 0:
+        i = cuda.blockIdx.x
+        while i + 1 < flags.size and cuda.atomic.add(flags, i + 1, 0) == 0:
+            cuda.nanosleep(100)
+        cuda.atomic.exch(flags, i, 1)
+
+for blocks in (20, 500):
+    flags = ingot.device_put(np.zeros(blocks, np.int32), "emulated")
+    wait_for_the_next[blocks, 64](flags)
+    print(blocks, flags.sum())
+"""
+
+
+def test_a_wait_that_never_ends_is_reported(tmp_path):
+    """Few blocks are there at once; of many, the first ones wait for those that cannot begin."""
+    program = tmp_path / "waiting.py"
+    program.write_text(WAITING)
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout == "20 20\n"
+    assert "a wait that can never end" in done.stderr and "others cannot begin" in done.stderr
+    assert "in kernel `ingot_wait_for_the_next" in done.stderr and "waiting.py:9" in done.stderr
