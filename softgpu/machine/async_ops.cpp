@@ -10,6 +10,7 @@ namespace {
 
 /// Does the copies of these threads that are of a group before `end[lane]`.
 void finish_copies(Warp& w, const Instruction& i, Mask m, const std::array<uint32_t, kLanes>& end) {
+  ++w.launch.progress;
   std::erase_if(w.pending, [&](const Warp::PendingCopy& copy) {
     if (((m >> copy.lane) & 1) == 0 || copy.group >= end[copy.lane]) return false;
     std::byte* const to = w.shared(i, copy.to, copy.bytes, copy.lane, Access::Write);
@@ -184,6 +185,8 @@ void barrier_object(Warp& w, const Instruction& i, Mask m) {
     if (op == BarrierOp::CopyFinish) return;
   }
   bool has_to_wait = false;
+  if (op < BarrierOp::TestState || op > BarrierOp::TryParity) ++w.launch.progress;
+  else if (m != 0) w.poll(i, address_at(w, i, i.a, first_of(m)), first_of(m));
   each_lane(m, [&](uint32_t l) {
     switch (op) {
       case BarrierOp::Init: Step(w, i, l).init(); break;

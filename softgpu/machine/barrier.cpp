@@ -31,6 +31,7 @@ void Warp::complete(uint32_t number) {
   if (barrier.expected == 0 || barrier.arrived == 0 || barrier.arrived + gone < barrier.expected) return;
   barrier.result = barrier.reduction;
   ++block.completed;
+  ++launch.progress;
   barrier.expected = 0;
   for (const auto& warp : block.warps) warp->release(number);
 }
@@ -71,9 +72,13 @@ bool Warp::grid_barrier(const Instruction& i, Mask which) {
   launch.grid_arrived += static_cast<uint32_t>(std::popcount(which));
   if (launch.grid_arrived < launch.grid_threads) return false;
   launch.grid_arrived = 0;
+  ++launch.progress;
+  if (launch.watch != nullptr) {
+    for (const Block* const other : launch.resident) launch.watch->fence(other->number);
+    for (const Block* const other : launch.resident) launch.watch->look(other->number);
+  }
   for (Block* const other : launch.resident) {
     ++other->completed;
-    if (launch.watch != nullptr) launch.watch->fence(other->number);
     for (const auto& warp : other->warps) warp->release(kGridBarrier);
   }
   return false;

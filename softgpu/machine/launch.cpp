@@ -10,7 +10,9 @@ namespace softgpu {
 
 namespace {
 
-constexpr uint32_t kRound = 1 << 16;  // instructions of a warp until the next one runs
+constexpr uint32_t kRound = 1 << 16;    // instructions of a warp until the next one runs
+constexpr uint32_t kQuietRound = 4096;  // ... where the round before has changed nothing
+constexpr uint32_t kPatience = 8;  // rounds in which all wait and nothing changes, until that is for ever
 
 /// A generator of orders (splitmix64).
 class Shuffler {
@@ -22,6 +24,7 @@ class Shuffler {
     if (state_ == 0) return;
     for (size_t n = items.size(); n > 1; --n) std::swap(items[n - 1], items[next() % n]);
   }
+  uint32_t below(uint32_t end) { return static_cast<uint32_t>(next() % end); }
 
  private:
   uint64_t state_;
@@ -35,6 +38,8 @@ class Shuffler {
   }
 };
 
+/// Blocks that are there at once, each of them to its end. Further ones begin when one has ended, or when all
+/// that are there wait.
 class Runner {
  public:
   Runner(LaunchState& state, const LaunchOptions& options)
@@ -42,26 +47,60 @@ class Runner {
 
   void run() {
     const auto& [gx, gy, gz] = state_.shape.grid;
-    const uint64_t blocks = uint64_t{gx} * gy * gz;
-    if (options_.all_resident) {
-      run_together(blocks);
-      return;
+    blocks_ = uint64_t{gx} * gy * gz;
+    if (options_.seed != 0 || options_.all_resident) choose_order();
+    most_ = options_.all_resident ? blocks_ : std::min<uint64_t>(blocks_, options_.most_resident);
+    while (next_ < blocks_ || !resident_.empty()) {
+      while (next_ < blocks_ && resident_.size() < wanted_) begin_next();
+      const uint64_t before = state_.progress;
+      const bool all_wait = run_resident();
+      is_quiet_ = before == state_.progress;
+      is_stuck_for_ = all_wait && is_quiet_ ? is_stuck_for_ + 1 : 0;
+      if (is_stuck_for_ == 0) continue;
+      if (next_ < blocks_ && resident_.size() < most_) ++wanted_;
+      else if (is_stuck_for_ > kPatience) report_wait();
     }
-    Block block;
-    if (options_.seed == 0) {
-      for (uint64_t number = 0; number < blocks; ++number) run_alone(block, number);
-      return;
-    }
-    std::vector<uint64_t> order(blocks);
-    std::iota(order.begin(), order.end(), uint64_t{0});
-    shuffler_.shuffle(order);
-    for (const uint64_t number : order) run_alone(block, number);
   }
 
  private:
   LaunchState& state_;
   const LaunchOptions& options_;
   Shuffler shuffler_;
+  uint64_t blocks_ = 0;
+  std::vector<uint64_t> order_;  ///< none: that of their numbers
+  uint64_t next_ = 0;            ///< that begins
+  uint64_t wanted_ = 1;          ///< that are there at once
+  uint64_t most_ = 1;
+  uint32_t round_ = kRound;
+  bool is_quiet_ = false;
+  uint32_t is_stuck_for_ = 0;  ///< rounds in which all waited, and nothing changed
+  std::vector<std::unique_ptr<Block>> resident_;
+  std::vector<std::unique_ptr<Block>> spare_;
+
+  /// With a seed, how many blocks are there at once, and how long each runs until the next one does, are
+  /// drawn, too.
+  void choose_order() {
+    order_.resize(blocks_);
+    std::iota(order_.begin(), order_.end(), uint64_t{0});
+    shuffler_.shuffle(order_);
+    if (options_.seed != 0) {
+      wanted_ = uint64_t{1} << shuffler_.below(4);
+      round_ = kRound >> (4 * shuffler_.below(3));
+    }
+    if (options_.all_resident) {
+      wanted_ = blocks_;
+      state_.grid_threads = blocks_ * state_.shape.block[0] * state_.shape.block[1] * state_.shape.block[2];
+    }
+  }
+
+  void begin_next() {
+    if (spare_.empty()) spare_.push_back(std::make_unique<Block>());
+    resident_.push_back(std::move(spare_.back()));
+    spare_.pop_back();
+    begin(*resident_.back(), order_.empty() ? next_ : order_[next_]);
+    ++next_;
+    if (options_.all_resident) state_.resident.push_back(resident_.back().get());
+  }
 
   void begin(Block& block, uint64_t number) {
     const auto& [gx, gy, gz] = state_.shape.grid;
@@ -82,48 +121,59 @@ class Runner {
     for (const auto& warp : block.warps) warp->begin();
   }
 
-  /// One round of all warps; whether some executed anything.
-  bool run_round(Block& block) {
+  struct Round {
+    bool any = false;   ///< something was executed
+    bool waits = true;  ///< all that was executed polls
+  };
+  /// One round of all warps.
+  Round run_round(Block& block) {
     std::vector<Warp*> order;
     for (const auto& warp : block.warps) order.push_back(warp.get());
     shuffler_.shuffle(order);
-    bool any = false;
-    for (Warp* const warp : order)
-      if (!warp->is_done()) any |= warp->run(kRound);
-    return any;
+    Round made;
+    for (Warp* const warp : order) {
+      if (warp->is_done()) continue;
+      const bool runs = warp->run(is_quiet_ ? kQuietRound : round_);
+      made.any |= runs;
+      made.waits &= warp->waits || !runs;
+    }
+    return made;
   }
 
   static bool is_done(const Block& block) {
     return std::ranges::all_of(block.warps, [](const auto& warp) { return warp->is_done(); });
   }
 
-  void run_alone(Block& block, uint64_t number) {
-    begin(block, number);
-    while (!is_done(block))
-      if (!run_round(block) && !is_done(block)) check_barriers(block);
-    if (state_.watch != nullptr) state_.watch->end_block(block.number);
+  /// One round of all blocks that are there; whether all of them wait.
+  bool run_resident() {
+    bool any = false;
+    bool all_wait = true;
+    for (const auto& block : resident_) {
+      const Round made = run_round(*block);
+      any |= made.any;
+      all_wait &= made.waits;
+      if (!made.any && !is_done(*block) && !waits_for_grid(*block)) check_barriers(*block);
+    }
+    if (!any && !is_done(*resident_.front())) check_barriers(*resident_.front());
+    std::erase_if(state_.resident, [](const Block* block) { return is_done(*block); });
+    for (auto& block : resident_) {
+      if (!is_done(*block)) continue;
+      if (state_.watch != nullptr) state_.watch->end_block(block->number);
+      spare_.push_back(std::move(block));
+    }
+    std::erase(resident_, nullptr);
+    return all_wait;
   }
 
-  void run_together(uint64_t blocks) {
-    std::vector<std::unique_ptr<Block>> resident;
-    for (uint64_t number = 0; number < blocks; ++number) {
-      resident.push_back(std::make_unique<Block>());
-      begin(*resident.back(), number);
-    }
-    shuffler_.shuffle(resident);
-    for (const auto& block : resident) state_.resident.push_back(block.get());
-    for (const auto& block : resident) state_.grid_threads += block->threads;
-    while (!resident.empty()) {
-      bool any = false;
-      for (const auto& block : resident) {
-        const bool runs = run_round(*block);
-        any |= runs;
-        if (!runs && !is_done(*block) && !waits_for_grid(*block)) check_barriers(*block);
-      }
-      if (!any && !resident.empty() && !is_done(*resident.front())) check_barriers(*resident.front());
-      std::erase_if(state_.resident, [](const Block* block) { return is_done(*block); });
-      std::erase_if(resident, [](const auto& block) { return is_done(*block); });
-    }
+  [[noreturn]] void report_wait() {
+    std::string others = "nobody else of the launch goes on";
+    if (next_ < blocks_)
+      others = std::to_string(resident_.size()) + " blocks wait, and " + std::to_string(blocks_ - next_) +
+               " others cannot begin before one of these ends";
+    for (const auto& block : resident_)
+      for (const auto& warp : block->warps)
+        if (!warp->is_done() && warp->waits) warp->report_wait(others);
+    throw Fault(FaultKind::Deadlock, "a deadlock: " + others);
   }
 };
 

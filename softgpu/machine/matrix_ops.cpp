@@ -220,6 +220,7 @@ void load_matrix(Warp& w, const Instruction& i, Mask m) {
 
 void store_matrix(Warp& w, const Instruction& i, Mask m) {
   if (whole_warp(w, i, m) == 0) return;
+  ++w.launch.progress;
   const std::vector<Slot>& slots = w.frame->function->lists[i.target];
   each_element(slots.size(), i.flags != 0,
                [&](uint32_t lane, uint32_t which, uint32_t row, uint32_t column, uint32_t half) {
@@ -262,6 +263,7 @@ void load_fragment(Warp& w, const Instruction& i, Mask m) {
 
 void store_fragment(Warp& w, const Instruction& i, Mask m) {
   if (whole_warp(w, i, m) == 0) return;
+  ++w.launch.progress;
   const FragmentOp op = FragmentOp::of(i.offset);
   const Elements elements(w, w.frame->function->lists[i.target], op.type);
   for (uint32_t n = 0; n < uint32_t{op.rows} * op.columns; ++n) {

@@ -16,8 +16,20 @@ constexpr Access kRead = Access::Read;
 constexpr Access kWrite = Access::Write;
 constexpr Access kAtomic = Access::Atomic;
 
+/// A load that others' stores may be waited for by.
+void look(Warp& w, const Instruction& i, Mask m) {
+  if ((i.flags & flag::kStrong) == 0 || m == 0) [[likely]]
+    return;
+  w.poll(i, address_at(w, i, i.a, first_of(m)), first_of(m));
+}
+
+/// Others may see what is stored there.
+template <Space kSpace>
+constexpr bool kIsSeen = kSpace != Space::Local && kSpace != Space::Param;
+
 template <Space kSpace, class M, class R>
 void load(Warp& w, const Instruction& i, Mask m) {
+  if constexpr (kIsSeen<kSpace>) look(w, i, m);
   R* const d = w.at<R>(i.d);
   each_lane(m, [&](uint32_t l) {
     M value;
@@ -28,6 +40,7 @@ void load(Warp& w, const Instruction& i, Mask m) {
 
 template <Space kSpace, class M, class R>
 void load_vector(Warp& w, const Instruction& i, Mask m) {
+  if constexpr (kIsSeen<kSpace>) look(w, i, m);
   const std::vector<Slot>& slots = w.frame->function->lists[i.target];
   each_lane(m, [&](uint32_t l) {
     const std::byte* from = accessed<kSpace>(w, i, address_at(w, i, i.a, l),
@@ -43,6 +56,7 @@ void load_vector(Warp& w, const Instruction& i, Mask m) {
 
 template <Space kSpace, class M, class R>
 void store(Warp& w, const Instruction& i, Mask m) {
+  if constexpr (kIsSeen<kSpace>) ++w.launch.progress;
   const R* const b = w.get<R>(i.b);
   each_lane(m, [&](uint32_t l) {
     const M value = static_cast<M>(b[l]);
@@ -52,6 +66,7 @@ void store(Warp& w, const Instruction& i, Mask m) {
 
 template <Space kSpace, class M, class R>
 void store_vector(Warp& w, const Instruction& i, Mask m) {
+  if constexpr (kIsSeen<kSpace>) ++w.launch.progress;
   const std::vector<Slot>& slots = w.frame->function->lists[i.target];
   each_lane(m, [&](uint32_t l) {
     std::byte* to = accessed<kSpace>(w, i, address_at(w, i, i.a, l),
@@ -119,15 +134,22 @@ Handler by_space(Space space, ptx::Type type, uint8_t bytes) {
 
 template <class T, Space kSpace, class F>
 void atomic(Warp& w, const Instruction& i, Mask m) {
+  bool changes = false;
   each_lane(m, [&](uint32_t l) {
     std::byte* const at = accessed<kSpace>(w, i, address_at(w, i, i.a, l), sizeof(T), l, kAtomic);
     T old;
     std::memcpy(&old, at, sizeof(T));
     const T c = i.c == kNoSlot ? T{} : w.get<T>(i.c)[l];
     const T made = F{}(old, w.get<T>(i.b)[l], c);
+    changes |= std::memcmp(&made, &old, sizeof(T)) != 0;
     std::memcpy(at, &made, sizeof(T));
     if (i.d != kNoSlot) w.at<T>(i.d)[l] = old;
   });
+  if (changes) {
+    ++w.launch.progress;
+  } else if (m != 0) {
+    w.poll(i, address_at(w, i, i.a, first_of(m)), first_of(m));
+  }
 }
 
 template <class T, class F>
@@ -184,6 +206,7 @@ template <class T, class F>
 void vector_atomic(Warp& w, const Instruction& i, Mask m, bool gives) {
   const auto* const lists = w.frame->function->lists.data() + i.target;
   const std::vector<Slot>& given = lists[gives ? 1 : 0];
+  ++w.launch.progress;
   each_lane(m, [&](uint32_t l) {
     const auto bytes = static_cast<uint32_t>(sizeof(T) * given.size());
     std::byte* at = w.generic(i, w.get<uint64_t>(i.a)[l], bytes, l, kAtomic);

@@ -7,6 +7,7 @@ namespace softgpu {
 namespace {
 
 constexpr uint32_t kSlice = 8192;  // instructions of one path until others run, or go on
+constexpr uint32_t kPause = 512;   // instructions that a path's pause takes of its warp's round
 
 }  // namespace
 
@@ -16,6 +17,8 @@ void Warp::begin() {
   const uint32_t threads = std::min(kLanes, block.threads - index * kLanes);
   alive = threads == kLanes ? kAll : (Mask{1} << threads) - 1;
   paths_.clear();
+  polls = 0;
+  polled_.clear();
   pending.clear();
   committed.fill(0);
   for (const auto& used : frames_)
@@ -164,6 +167,7 @@ int Warp::next_ready() const {
 
 bool Warp::run(uint32_t budget) {
   bool any = false;
+  waits = false;
   while (budget > 0) {
     const int which = next_ready();
     if (which < 0) {
@@ -171,7 +175,7 @@ bool Warp::run(uint32_t budget) {
       break;
     }
     load(which);
-    any = true;
+    const uint64_t polled = polls;
     const uint32_t slice = std::min(kSlice, budget);
     uint64_t issues = 0;
     uint64_t threads = 0;
@@ -192,7 +196,17 @@ bool Warp::run(uint32_t budget) {
       i.run(*this, i, active);
     }
     save();
-    if ((issues >= slice || yields_) && current_ >= 0) let_go_above(current_);
+    if (current_ >= 0) {
+      uint32_t& own = paths_[static_cast<size_t>(current_)].issues;
+      own += static_cast<uint32_t>(issues);
+      if (own >= kSlice || yields_) {
+        own = 0;
+        let_go_above(current_);
+      }
+    }
+    waits = (waits || !any) && polls != polled;
+    any = true;
+    if (yields_) budget -= std::min(kPause, budget);
     yields_ = false;
     launch.counts.issues += issues;
     launch.counts.instructions += threads;
@@ -291,7 +305,25 @@ void Warp::rejoin() {
   end_current();
 }
 
+void Warp::poll(const Instruction& i, uint64_t address, uint32_t lane) {
+  uint64_t& last = polled_[&i];
+  if (last == address) {
+    ++polls;
+    polling_ = &i;
+    polling_frame_ = frame;
+    polling_lane_ = lane;
+  }
+  last = address;
+}
+
+void Warp::report_wait(const std::string& others) {
+  frame = polling_frame_;
+  fault(FaultKind::Deadlock, "a wait that can never end: what this thread polls does not change; " + others,
+        *polling_, polling_lane_);
+}
+
 void Warp::exit_threads(Mask which) {
+  ++launch.progress;
   std::erase_if(pending, [&](const PendingCopy& copy) { return ((which >> copy.lane) & 1) != 0; });
   alive &= ~which;
   block.exited += static_cast<uint32_t>(std::popcount(which));
@@ -524,7 +556,6 @@ void Warp::watch(const Instruction& i, Allocation* where, uint64_t at, uint32_t 
   now.is_strong = access == Access::Atomic || (i.flags & flag::kStrong) != 0;
   now.barriers = block.completed;
   now.together = together_;
-  now.fences = launch.watch->fences(block.number);
   if (const Watch::Touch* const with = launch.watch->touch(where, at, bytes, now, access))
     race(i, *with, lane, access);
 }

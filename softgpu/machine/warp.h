@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "softgpu/machine/fault.h"
@@ -44,6 +45,8 @@ struct LaunchState {
   uint64_t grid_threads = 0;       ///< that have to come to a barrier of the grid
   uint64_t grid_arrived = 0;
   uint64_t workspace = 0;  ///< 16 bytes for a barrier of the grid that is code; 0: none
+  /// Grows with all that others can see: stores, atomics that change something, barriers, threads that end.
+  uint64_t progress = 0;
 };
 
 /// The reduction of `barrier.red`.
@@ -84,7 +87,14 @@ class Warp {
   /// Whether anything was executed.
   bool run(uint32_t budget);
   bool is_done() const { return alive == 0; }
+  /// A strong access or an atomic, of the first of some threads, that changes nothing: it polls where it has
+  /// accessed this address before.
+  void poll(const Instruction& i, uint64_t address, uint32_t lane);
+  /// Throws the fault of a warp that polls what nobody will change.
+  [[noreturn]] void report_wait(const std::string& others);
 
+  uint64_t polls = 0;  ///< until now
+  bool waits = false;  ///< all its paths that ran in the last `run` polled; some did
   LaunchState& launch;
   Block& block;
   const uint32_t index;
@@ -180,7 +190,11 @@ class Warp {
   [[noreturn]] void fault(FaultKind kind, const std::string& what, const Instruction& i, uint32_t lane) const;
 
  private:
-  uint32_t together_ = 0;  ///< ops that threads of the warp did together
+  uint32_t together_ = 0;                                      ///< ops that threads of the warp did together
+  std::unordered_map<const Instruction*, uint64_t> polled_{};  ///< the address of its last strong access
+  const Instruction* polling_ = nullptr;                       ///< the last one that polled
+  Frame* polling_frame_ = nullptr;
+  uint32_t polling_lane_ = 0;
 
   /// A path of threads that run together, or a join.
   struct Path {
@@ -189,6 +203,7 @@ class Warp {
     uint8_t barrier = 0;
     bool is_released = false;  ///< by its barrier
     uint32_t pc = 0;           ///< of a Joining one: where they join
+    uint32_t issues = 0;       ///< since others of the warp could go on
     Mask mask = 0;             ///< of a Joining one: those that have come
     Mask needed = 0;           ///< of a Waiting one: for whom it waits
     int parent = -1;
@@ -243,6 +258,9 @@ void check_barriers(Block& block);
 
 /// Whether some of its threads wait at a barrier of the grid.
 bool waits_for_grid(const Block& block);
+
+/// The first thread of a mask that has one.
+inline uint32_t first_of(Mask mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
 /// Calls `f(lane)` for each thread of a mask.
 template <class F>

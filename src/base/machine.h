@@ -44,6 +44,9 @@ struct Machine {
   int64_t block_threads = 0;
   /// ... that get values of each other's registers (`shuffle`); 0: none do.
   int64_t warp_threads = 0;
+  /// Whether a block that has begun goes on whatever others do: one that takes its number from a counter in
+  /// memory may wait for those that have taken lower numbers. Else no block waits for another one.
+  bool blocks_in_order = false;
 
   bool has_lanes() const { return vector_bits > 0; }
   bool has_kernels() const { return block_threads > 0; }

@@ -89,6 +89,9 @@ class Body {
   virtual void emit_linked(NodeId) { fail_not_lowered("linked"); }
   virtual void emit_atomic(NodeId) { fail_not_lowered("atomic"); }
   virtual void emit_compare_exchange(NodeId) { fail_not_lowered("compare_exchange"); }
+  virtual void emit_atomic_load(NodeId) { fail_not_lowered("atomic_load"); }
+  virtual void emit_atomic_store(NodeId) { fail_not_lowered("atomic_store"); }
+  virtual void emit_clear(NodeId) { fail_not_lowered("clear"); }
 
   /// @name Regions and nodes (body.cpp)
   void emit_node(NodeId id);

@@ -61,6 +61,12 @@ Parts DeviceFunction::of_bits(DType dtype, Value* bits) {
           b_.CreateBitCast(b_.CreateTrunc(b_.CreateLShr(bits, width), word), type)};
 }
 
+unsigned DeviceFunction::atomic_bytes(DType dtype) const {
+  const auto bytes = static_cast<unsigned>(base::size_of(dtype));
+  if (bytes > 8) fail_not_lowered("an atomic of 128 bits");
+  return bytes;
+}
+
 /// Replaces so many bytes by the result of `change`. Returns their old value.
 Value* DeviceFunction::exchange_bits(Value* address, unsigned bytes, Change change) {
   if (bytes > 8) fail_not_lowered("an atomic of 128 bits");
@@ -132,6 +138,27 @@ void DeviceFunction::emit_compare_exchange(NodeId id) {
   });
   set(id, of_bits(type, old));
   order(id);
+}
+
+void DeviceFunction::emit_atomic_load(NodeId id) {
+  const auto operands = source_.operands(id);
+  const DType type = dtype(operands[0]);
+  const unsigned bytes = atomic_bytes(type);
+  Value* const address = element_address(operands[0], operands.subspan(1));
+  llvm::LoadInst* const bits = b_.CreateAlignedLoad(b_.getIntNTy(8 * bytes), address, llvm::Align(bytes));
+  bits->setAtomic(kRelaxed);
+  set(id, of_bits(type, bits));
+  order(id);
+}
+
+void DeviceFunction::emit_atomic_store(NodeId id) {
+  const auto operands = source_.operands(id);
+  const size_t last = operands.size() - 1;
+  const DType type = dtype(operands[0]);
+  Value* const address = element_address(operands[0], operands.subspan(1, last - 1));
+  Value* const bits = bits_of(type, parts(operands[last]));
+  order(id);
+  b_.CreateAlignedStore(bits, address, llvm::Align(atomic_bytes(type)))->setAtomic(kRelaxed);
 }
 
 }  // namespace ingot::codegen

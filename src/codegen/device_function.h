@@ -77,9 +77,12 @@ class DeviceFunction final : public Body {
   using Change = llvm::function_ref<llvm::Value*(llvm::Value* bits)>;
   void emit_atomic(NodeId id) override;
   void emit_compare_exchange(NodeId id) override;
+  void emit_atomic_load(NodeId id) override;
+  void emit_atomic_store(NodeId id) override;
   llvm::Value* exchange_bits(llvm::Value* address, unsigned bytes, Change change);
   llvm::Value* bits_of(DType dtype, const Parts& value);
   Parts of_bits(DType dtype, llvm::Value* bits);
+  unsigned atomic_bytes(DType dtype) const;
   void order(NodeId id);
   llvm::Value* own_memory(uint64_t bytes);
   llvm::Value* dynamic_memory();

@@ -87,6 +87,7 @@ class HostFunction final : public LaneBody {
   void emit_launch(NodeId id) override;
   void emit_load(NodeId id) override;
   void emit_copy(NodeId id) override;
+  void emit_clear(NodeId id) override;
   llvm::Value* on_device(NodeId node, size_t part);
   /// Memory of the device that a function of the host works on meanwhile.
   struct Staged {

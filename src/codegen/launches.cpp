@@ -127,6 +127,20 @@ void HostFunction::emit_copy(NodeId id) {
              0, {}, id);
 }
 
+void HostFunction::emit_clear(NodeId id) {
+  Value* const buffer = value(source_.operand(id, 0));
+  Value* const data = buffer_data(buffer);
+  Value* const size = buffer_size(buffer);
+  if (!has_device()) {
+    b_.CreateMemSet(data, b_.getInt8(0), size, llvm::MaybeAlign());
+    return;
+  }
+  llvm::Type* const pointer = b_.getPtrTy();
+  auto* const type = llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, b_.getInt64Ty()}, false);
+  leave_with(b_.CreateCall(unit_.outside("ingot_v1_device_clear", type, false), {context_, data, size}), 0,
+             {}, id);
+}
+
 /// Waits for the number.
 void HostFunction::emit_load(NodeId id) {
   if (!has_device() || is_on_stack(source_.operand(id, 0))) return LaneBody::emit_load(id);

@@ -30,9 +30,12 @@ Count& size_in(Sizes& sizes, const Buffer* buffer) {
   return at != sizes.end() ? at->second : sizes.emplace_back(buffer, 0).second;
 }
 
-bool reads_element(Op op) { return op == Op::load || op == Op::atomic || op == Op::compare_exchange; }
+bool reads_element(Op op) {
+  return op == Op::load || op == Op::atomic || op == Op::compare_exchange || op == Op::atomic_load;
+}
 bool writes_element(Op op) {
-  return op == Op::store || op == Op::stream || op == Op::atomic || op == Op::compare_exchange;
+  return op == Op::store || op == Op::stream || op == Op::atomic || op == Op::compare_exchange ||
+         op == Op::atomic_store;
 }
 /// Whether the host runs an op, with copies of arrays there and back.
 bool is_for_host(Op op) { return op != Op::call && ir::host_only(op) && !ir::info(op).effects.pure(); }
@@ -42,7 +45,7 @@ bool is_for_host(Op op) { return op != Op::call && ir::host_only(op) && !ir::inf
 class KernelReader {
  public:
   KernelReader(HostReader& host, NodeId launch, Count iterations)
-      : host_(host), function_(host.function()), varies_(function_.node_count()) {
+      : host_(host), function_(host.function()), iterations_(iterations), varies_(function_.node_count()) {
     const ir::RegionId region = function_.region(launch);
     for (const NodeId parameter : function_.region_parameters(region)) varies_[parameter.index] = true;
     visit(region, iterations);
@@ -69,6 +72,7 @@ class KernelReader {
 
   HostReader& host_;
   const ir::Function& function_;
+  Count iterations_;          ///< threads of the launch
   std::vector<bool> varies_;  ///< between threads or iterations
   std::vector<PartSize> read_;
   std::vector<PartSize> written_;
@@ -117,7 +121,8 @@ void KernelReader::touch(NodeId node, Count times, std::vector<PartSize>& sizes)
     lengths.push_back(varies(index) ? view->lengths[i] : Count(1));
   }
   Count elements = product(lengths);
-  if (!elements || varies(operands[0])) elements = times;  // each iteration has a view of its own
+  // Each iteration has a view of its own; or a thread has one element.
+  if (varies(operands[0]) || (!elements && times == iterations_)) elements = times;
   const Count size = product(bounded(elements, times), view->itemsize);
   const auto at = std::ranges::find(sizes, part, &PartSize::part);
   if (at == sizes.end()) sizes.push_back({part, view->buffer, size});

@@ -589,6 +589,13 @@ Type infer_compare_exchange(const Query& q) {
   q.need(q.type(q.operands.size() - 1) == q.type(0).element(), "wants a value of the view's dtype");
   return q.type(0).element();
 }
+Type infer_atomic_load(const Query& q) { return infer_load(q); }
+Type infer_atomic_store(const Query& q) { return infer_store(q); }
+Type infer_clear(const Query& q) {
+  q.need_count(1);
+  q.need(q.type(0) == Type::buffer(), "wants a buffer");
+  return {};
+}
 
 void check_attributes(const Query& q) {
   const auto schema = info(q.op).schema();

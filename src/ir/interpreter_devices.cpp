@@ -477,4 +477,15 @@ void interp_compare_exchange(Step& step) {
   step.give(before);
 }
 
+void interp_atomic_load(Step& step) {
+  const auto [at, before] = atomic_element(step, 1);
+  step.strand.yields = step.strand.block != nullptr;
+  step.give(before);
+}
+
+void interp_atomic_store(Step& step) {
+  const auto [at, before] = atomic_element(step, 1);
+  step.scalar(step.count() - 1).store(step.view(0).dtype, at);
+}
+
 }  // namespace ingot::ir

@@ -89,6 +89,13 @@ void interp_alloc(Step& step) {
   step.give(std::move(buffer));
 }
 
+void interp_clear(Step& step) {
+  const BlockRef& buffer = step.as<BlockRef>(0);
+  const auto size = static_cast<size_t>(buffer->size);
+  step.touch(buffer->data, size, Access::Write);
+  std::fill_n(buffer->data, size, std::byte{0});
+}
+
 void interp_view(Step& step) {
   const auto rank = static_cast<size_t>(step.type().rank());
   ViewValue view{step.type().dtype(), step.as<BlockRef>(0), step.index(1), step.indices(2, rank),

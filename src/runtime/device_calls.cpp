@@ -388,6 +388,13 @@ std::optional<Error> look_at_record(void* device, const void* report) {
   return error;
 }
 
+Status ingot_v1_device_clear(Context* context, void* memory, int64_t bytes) noexcept {
+  return guarded(*context, [&] {
+    if (bytes > 0) device_of(context).fill(address_of(memory), std::byte{0}, bytes);
+    return 0;
+  });
+}
+
 Status ingot_v1_device_read(Context* context, void* to, const void* from, int64_t bytes) noexcept {
   let_go(*context);
   return guarded(*context, [&] {

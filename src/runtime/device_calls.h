@@ -47,6 +47,8 @@ Buffer* ingot_v1_device_allocate(Context* context, int64_t bytes) noexcept;
 /// Puts the kernel into the device's stream. One that may raise is waited for: 0, or the status that it has
 /// left. RuntimeError where the driver fails.
 Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept;
+/// Bytes of the device's memory become 0, in the order of the stream.
+Status ingot_v1_device_clear(Context* context, void* memory, int64_t bytes) noexcept;
 /// Waits for all before, and reads from the device's memory.
 Status ingot_v1_device_read(Context* context, void* to, const void* from, int64_t bytes) noexcept;
 /// ... `count` elements of `size` bytes, at a stride of `stride` bytes, put into contiguous memory.

@@ -31,6 +31,7 @@ namespace ingot::runtime {
   X("ingot_v1_leave_default_state", ingot_v1_leave_default_state)                                      \
   X("ingot_v1_device_allocate", ingot_v1_device_allocate)                                              \
   X("ingot_v1_device_launch", ingot_v1_device_launch)                                                  \
+  X("ingot_v1_device_clear", ingot_v1_device_clear)                                                    \
   X("ingot_v1_device_read", ingot_v1_device_read)                                                      \
   X("ingot_v1_device_read_row", ingot_v1_device_read_row)                                              \
   X("ingot_v1_device_outside", ingot_v1_device_outside)                                                \

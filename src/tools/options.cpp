@@ -60,6 +60,7 @@ std::string_view usage() {
          "  --block-threads N     ... for arrays on a device, whose launches have blocks of so many threads\n"
          "  --device-products     ... and whose libraries multiply matrices\n"
          "  --warps               ... and threads whose warps of 32 shuffle\n"
+         "  --blocks-in-order     ... and blocks that may wait for those that have taken lower numbers\n"
          "  --verify              check every invariant of the IR\n"
          "  --print               print the functions in canonical form\n"
          "  --spans               ... with the locations of their nodes\n"
@@ -106,6 +107,8 @@ Options read_options(std::span<const std::string_view> words) {
       options.machine.products = Products::Device;
     } else if (word == "--warps") {
       options.machine.warp_threads = 32;
+    } else if (word == "--blocks-in-order") {
+      options.machine.blocks_in_order = true;
     } else if (word == "--device") {
       options.device = argument();
     } else if (word == "--stage") {

@@ -59,6 +59,8 @@ class KernelTarget {
   /// @name Collectives, as the ops of the IR define them
   /// How many threads are a warp; 0: there are no warps, and operations on their lanes are refused.
   virtual int64_t warp_threads() const = 0;
+  /// Whether a block that has begun goes on whatever others do (`base::Machine::blocks_in_order`).
+  virtual bool blocks_in_order() const { return false; }
   /// A barrier of the block: whether a condition (i1) holds for all or for any (i1), or for how many (i32).
   virtual Value* vote(Builder& b, ir::Question question, Value* condition) const = 0;
   /// Of the lanes of a mask; the ballot is an i32.

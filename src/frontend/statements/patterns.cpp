@@ -44,7 +44,8 @@ Value match_sequence(Tracer& t, nb::handle pattern, const Value& subject, const 
     if (subject.is<Range>()) unsupported(t, pattern, "matching a range", "compare its elements");
     return no;  // arrays and strings are no sequences here
   }
-  const std::vector<Value> members = is_list ? contents(t, *r, pattern).values : parts_of(subject);
+  const std::vector<Value> members =
+      list != nullptr ? contents(t, list->object, pattern).values : parts_of(subject);
   const size_t count = nb::len(patterns);
   size_t star = count;
   for (size_t i = 0; i < count; ++i)

@@ -227,7 +227,8 @@ class RaceFinder {
     }
     const auto rank = static_cast<size_t>(f_.type(operands[0]).rank());
     const Op op = f_.op(node);
-    const bool by_element = op == Op::load || op == Op::store || op == Op::stream || op == Op::atomic;
+    const bool by_element = op == Op::load || op == Op::store || op == Op::stream || op == Op::atomic ||
+                            op == Op::atomic_load || op == Op::atomic_store;
     const auto indices = by_element ? operands.subspan(1, rank) : std::span<const NodeId>();
     accesses_.push_back({node, operands[0], indices, !by_element, writes});
     for (const NodeId other : operands.subspan(1))

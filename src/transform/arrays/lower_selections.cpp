@@ -118,7 +118,7 @@ void Lowering::compress_in_tiles(NodeId id, const Nodes& rest) {
   lengths.insert(lengths.end(), rest.begin(), rest.end());
   const NodeId view = loops_.new_view(lengths, dtype_of(id));
   const NodeId positions = rest.empty() ? NodeId() : loops_.new_view({&lengths[0], 1}, DType::Int64);
-  scan.run(at_top, growth, [&](NodeId k, Indices before) {
+  scan.run_after(at_top, growth, [&](NodeId k, Indices before, Indices) {
     const auto keep = [&] {
       if (rest.empty()) loops_.store(view, before, element(x, loops_.unflatten(k, mask_lengths)));
       else loops_.store(positions, before, k);

@@ -24,7 +24,9 @@ class BlockScan {
   const std::vector<Slot>& slots() const { return slots_; }
   const std::vector<Type>& types() const { return types_; }
   /// What the block has in common for it. At the top of a launch.
-  Nodes places() { return shared(kernels_.block_threads()); }
+  Nodes places() {
+    return shared(kernels_.block_threads() / (kernels_.has_warps() ? KernelWriter::kWarp : 1));
+  }
   /// ... by slot, of any length.
   Nodes shared(int64_t length);
   /// All threads come here.

@@ -7,9 +7,13 @@ namespace ingot::transform {
 
 namespace {
 
-/// Iterations of a tile, for each thread of a block.
-constexpr int64_t kIterationsOfThread = 8;
-constexpr int64_t kMostTilesAtOnce = 1 << 16;
+/// Iterations of a tile, for each thread of a block, at most: an odd number, so that threads which each go
+/// through their own use different banks. Bytes that a block has for them: two thousand threads share a
+/// processor.
+constexpr int64_t kIterationsOfThread = 23;
+constexpr int64_t kTileBytes = 28 << 10;
+/// What is written out for all iterations of a thread has so many nodes at most.
+constexpr int64_t kNodesAtOnce = 400;
 /// ... where the iterations are combined in their order; bytes that a block has for them.
 constexpr int64_t kOrderedIterationsOfThread = 4;
 constexpr int64_t kOrderedBytes = 48 << 10;
@@ -19,7 +23,13 @@ constexpr int64_t kAtOnce = 8;
 }  // namespace
 
 KernelScan::KernelScan(KernelWriter& kernels, LoopWriter& loops, std::vector<BlockScan::Slot> slots)
-    : kernels_(kernels), loops_(loops), b_(loops.builder()), scan_(kernels, loops, std::move(slots)) {}
+    : kernels_(kernels), loops_(loops), b_(loops.builder()), scan_(kernels, loops, std::move(slots)) {
+  int64_t bytes = 0;
+  for (const BlockScan::Slot& slot : scan_.slots()) bytes += static_cast<int64_t>(base::size_of(slot.dtype));
+  // What threads exchange takes as much as an iteration of each.
+  const int64_t fitting = kTileBytes / (bytes * kernels_.block_threads()) - 1;
+  iterations_ = std::clamp<int64_t>((fitting - 1) | 1, 1, kIterationsOfThread);
+}
 
 /// After the last iteration there are only identities.
 Nodes KernelScan::growth_at(NodeId iteration, const Growth& growth) {
@@ -28,39 +38,140 @@ Nodes KernelScan::growth_at(NodeId iteration, const Growth& growth) {
       [&] { return scan_.identities(); });
 }
 
-NodeId KernelScan::first_of(NodeId tile, NodeId thread) {
-  return loops_.add(loops_.multiply(tile, b_.index(kernels_.block_threads() * kIterationsOfThread)), thread);
+/// Iterations of a thread of which neighbouring threads have the neighbours; `k`: the number in the tile.
+void KernelScan::each_of_tile(NodeId tile, NodeId thread,
+                              const std::function<void(NodeId iteration, NodeId k)>& body) {
+  const NodeId first = loops_.multiply(tile, b_.index(tile_size()));
+  const NodeId threads = b_.index(kernels_.block_threads());
+  const NodeId count = b_.index(iterations_);
+  loops_.nest({&count, 1}, [&](std::span<const NodeId> at) {
+    const NodeId k = loops_.add(loops_.multiply(at[0], threads), thread);
+    body(loops_.add(first, k), k);
+  });
 }
 
-/// What the iterations of a tile give, the first of which is this thread's.
-Nodes KernelScan::tile_value(const Nodes& shared, NodeId thread, NodeId first, const Growth& growth) {
-  const NodeId threads = b_.index(kernels_.block_threads());
-  // Of equal zeros the first is kept.
-  const bool any_order =
-      std::ranges::none_of(scan_.slots(), [](const BlockScan::Slot& s) { return base::is_float(s.dtype); });
-  const Nodes values = loops_.loop(b_.index(kIterationsOfThread), scan_.identities(), [&](auto k, auto sums) {
-    const Nodes given = growth_at(loops_.add(first, loops_.multiply(k[0], threads)), growth);
-    return scan_.combine(sums, any_order ? given : scan_.scan(shared, thread, given).all);
+/// What the iterations of a tile give. A thread loads all of its own before it waits for the first, unless
+/// that is much code or they go beyond the end.
+void KernelScan::load_tile(const Tile& own, NodeId tile, NodeId thread, const Growth& growth) {
+  int64_t nodes = 0;
+  const auto one_by_one = [&] {
+    each_of_tile(tile, thread, [&](NodeId iteration, NodeId k) {
+      const auto before = static_cast<int64_t>(b_.function().node_count());
+      scan_.store_all(own.values, k, growth_at(iteration, growth));
+      nodes = static_cast<int64_t>(b_.function().node_count()) - before;
+    });
+    return Nodes();
+  };
+  const auto at_once = [&] {
+    if (nodes * iterations_ > kNodesAtOnce) return one_by_one();
+    const NodeId first = loops_.add(loops_.multiply(tile, b_.index(tile_size())), thread);
+    std::vector<Nodes> given;
+    for (int64_t i = 0; i < iterations_; ++i)
+      given.push_back(growth(loops_.add(first, b_.index(i * kernels_.block_threads()))));
+    for (int64_t i = 0; i < iterations_; ++i)
+      scan_.store_all(own.values, loops_.add(thread, b_.index(i * kernels_.block_threads())),
+                      given[static_cast<size_t>(i)]);
+    return Nodes();
+  };
+  const NodeId end = loops_.multiply(loops_.add(tile, b_.index(1)), b_.index(tile_size()));
+  loops_.branch(loops_.less(count_, end), {}, one_by_one, at_once);
+}
+
+/// Then a thread has neighbouring iterations.
+BlockScan::Scanned KernelScan::fill(const Tile& own, NodeId tile, NodeId thread, const Growth& growth) {
+  load_tile(own, tile, thread, growth);
+  kernels_.barrier();
+  const NodeId count = b_.index(iterations_);
+  const NodeId first = loops_.multiply(thread, count);
+  const Nodes sum = loops_.loop(count, scan_.identities(), [&](auto k, auto sums) {
+    return scan_.combine(sums, scan_.load_all(own.values, loops_.add(first, k[0])));
   });
-  return any_order ? scan_.scan(shared, thread, values).all : values;
+  return scan_.scan(own.exchanged, thread, sum);
+}
+
+/// After `fill`: the iterations of a tile, with what comes before the thread's neighbouring ones.
+void KernelScan::spread(const Tile& own, NodeId tile, NodeId thread, const Nodes& before,
+                        const Iteration& iteration) {
+  const NodeId count = b_.index(iterations_);
+  const NodeId first = loops_.multiply(thread, count);
+  const Nodes after = loops_.loop(count, before, [&](auto k, auto carried) {
+    const NodeId at = loops_.add(first, k[0]);
+    const Nodes given = scan_.load_all(own.values, at);
+    scan_.store_all(own.values, at, carried);
+    return scan_.combine(carried, given);
+  });
+  kernels_.when(loops_.equal(thread, b_.index(kernels_.block_threads() - 1)),
+                [&] { scan_.store_all(own.values, b_.index(tile_size()), after); });
+  kernels_.barrier();
+  each_of_tile(tile, thread, [&](NodeId at, NodeId k) {
+    kernels_.when(loops_.less(at, count_), [&] {
+      const NodeId next = loops_.add(k, b_.index(1));
+      iteration(at, scan_.load_all(own.values, k), scan_.load_all(own.values, next));
+    });
+  });
+}
+
+void KernelScan::begin(NodeId count) {
+  count_ = loops_.maximum(count, b_.index(0));
+  tiles_ = loops_.ceiling(count_, b_.index(tile_size()));
+  // A tile of nothing stores what the values end with.
+  if (kernels_.may_look_back()) tiles_ = loops_.maximum(tiles_, b_.index(1));
+}
+
+void KernelScan::run(NodeId count, const std::function<void()>& prepare, const Growth& growth,
+                     const Iteration& iteration, const Inits& inits, std::span<const NodeId> cells) {
+  if (!kernels_.may_look_back()) {
+    add_up(count, prepare, growth, inits, cells);
+    if (iteration) run_after(prepare, growth, iteration);
+    return;
+  }
+  begin(count);
+  look_back(
+      prepare, growth, inits, cells,
+      [&](const Tile& own, NodeId tile, NodeId thread, const Nodes& before, const BlockScan::Scanned& given) {
+        if (iteration) spread(own, tile, thread, scan_.combine(before, given.before), iteration);
+      });
+}
+
+void KernelScan::look_back(
+    const std::function<void()>& prepare, const Growth& growth, const Inits& inits,
+    std::span<const NodeId> cells,
+    const std::function<void(const Tile&, NodeId, NodeId, const Nodes&, const BlockScan::Scanned&)>& finish) {
+  LookBack others(kernels_, loops_, scan_);
+  others.allocate(tiles_);
+  kernels_.blocks(tiles_, [&](NodeId, NodeId thread) {
+    prepare();
+    const Tile own = make_tile();
+    others.place();
+    const NodeId tile = others.take_tile(thread);
+    const BlockScan::Scanned given = fill(own, tile, thread, growth);
+    const Nodes before = others.before(tile, thread, given.all, inits());
+    const NodeId is_last = loops_.equal(tile, loops_.subtract(tiles_, b_.index(1)));
+    kernels_.when(loops_.both(is_last, loops_.equal(thread, b_.index(0))),
+                  [&] { scan_.store_all(cells, b_.index(0), scan_.combine(before, given.all)); });
+    finish(own, tile, thread, before, given);
+  });
 }
 
 void KernelScan::add_up(NodeId count, const std::function<void()>& prepare, const Growth& growth,
                         const Inits& inits, std::span<const NodeId> cells) {
-  count_ = loops_.maximum(count, b_.index(0));
-  const NodeId size = b_.index(kIterationsOfThread * kernels_.block_threads());
-  tiles_ = loops_.ceiling(count_, size);
+  begin(count);
   before_.clear();
   for (const BlockScan::Slot& slot : scan_.slots())
     before_.push_back(loops_.new_view({&tiles_, 1}, slot.dtype));
-  const NodeId at_once = loops_.minimum(tiles_, b_.index(kMostTilesAtOnce));
-  kernels_.blocks(at_once, [&](NodeId block, NodeId thread) {
+  const auto keep = [&](NodeId tile, NodeId thread, const Nodes& values) {
+    kernels_.when(loops_.equal(thread, b_.index(0)), [&] { scan_.store_all(before_, tile, values); });
+  };
+  if (kernels_.may_look_back()) {
+    look_back(prepare, growth, inits, cells,
+              [&](const Tile&, NodeId tile, NodeId thread, const Nodes& before, const BlockScan::Scanned&) {
+                keep(tile, thread, before);
+              });
+    return;
+  }
+  kernels_.blocks(tiles_, [&](NodeId tile, NodeId thread) {
     prepare();
-    const Nodes shared = scan_.places();
-    kernels_.strided(block, tiles_, at_once, [&](NodeId tile) {
-      const Nodes value = tile_value(shared, thread, first_of(tile, thread), growth);
-      kernels_.when(loops_.equal(thread, b_.index(0)), [&] { scan_.store_all(before_, tile, value); });
-    });
+    keep(tile, thread, fill(make_tile(), tile, thread, growth).all);
   });
   add_tiles(prepare, inits, cells);
 }
@@ -97,21 +208,13 @@ void KernelScan::add_tiles(const std::function<void()>& prepare, const Inits& in
   });
 }
 
-void KernelScan::run(const std::function<void()>& prepare, const Growth& growth, const Iteration& iteration) {
-  const NodeId at_once = loops_.minimum(tiles_, b_.index(kMostTilesAtOnce));
-  kernels_.blocks(at_once, [&](NodeId block, NodeId thread) {
+void KernelScan::run_after(const std::function<void()>& prepare, const Growth& growth,
+                           const Iteration& iteration) {
+  kernels_.blocks(tiles_, [&](NodeId tile, NodeId thread) {
     prepare();
-    const Nodes shared = scan_.places();
-    const NodeId threads = b_.index(kernels_.block_threads());
-    kernels_.strided(block, tiles_, at_once, [&](NodeId tile) {
-      const NodeId first = first_of(tile, thread);
-      loops_.loop(b_.index(kIterationsOfThread), scan_.load_all(before_, tile), [&](auto k, auto sums) {
-        const NodeId at = loops_.add(first, loops_.multiply(k[0], threads));
-        const BlockScan::Scanned given = scan_.scan(shared, thread, growth_at(at, growth));
-        kernels_.when(loops_.less(at, count_), [&] { iteration(at, scan_.combine(sums, given.before)); });
-        return scan_.combine(sums, given.all);
-      });
-    });
+    const Tile own = make_tile();
+    const Nodes before = fill(own, tile, thread, growth).before;
+    spread(own, tile, thread, scan_.combine(scan_.load_all(before_, tile), before), iteration);
   });
 }
 
@@ -161,7 +264,7 @@ void KernelScan::run_in_order(NodeId count, const std::function<void()>& prepare
       if (!iteration) return after;
       const NodeId there = loops_.minimum(length, loops_.subtract(count_, start));
       kernels_.strided(thread, there, threads,
-                       [&](NodeId k) { iteration(loops_.add(start, k), scan_.load_all(held, k)); });
+                       [&](NodeId k) { iteration(loops_.add(start, k), scan_.load_all(held, k), {}); });
       return after;
     });
     kernels_.when(is_one, [&] { scan_.store_all(cells, b_.index(0), end); });

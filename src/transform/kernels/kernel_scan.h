@@ -1,6 +1,7 @@
 #pragma once
 
 #include "transform/kernels/block_scan.h"
+#include "transform/kernels/look_back.h"
 
 namespace ingot::transform {
 
@@ -8,21 +9,27 @@ namespace ingot::transform {
 /// (`recurrences_of`).
 class KernelScan {
  public:
-  /// What the values are combined with in an iteration; and the iteration, with what they are before it.
-  /// None: nothing is done with that.
+  /// What the values are combined with in an iteration; and the iteration, with what they are before it, and
+  /// after it, where that is known (else there is none of these). None: nothing is done with that.
   using Growth = std::function<Nodes(NodeId iteration)>;
-  using Iteration = std::function<void(NodeId iteration, std::span<const NodeId> before)>;
+  using Iteration =
+      std::function<void(NodeId iteration, std::span<const NodeId> before, std::span<const NodeId> after)>;
   using Inits = std::function<Nodes()>;
 
   KernelScan(KernelWriter& kernels, LoopWriter& loops, std::vector<BlockScan::Slot> slots);
 
   /// @name For associative combiners
-  /// Two launches: the first combines what the iterations of each tile give, the second what comes before
-  /// each tile. Stores what the values end with into `cells`. `prepare` is called at the top of each launch.
+  /// `prepare` is called at the top of each launch. What the values end with is stored into `cells`;
+  /// `iteration` may be none.
+  /// One launch where blocks look back; else those of `add_up` and `run_after`.
+  void run(NodeId count, const std::function<void()>& prepare, const Growth& growth,
+           const Iteration& iteration, const Inits& inits, std::span<const NodeId> cells);
+  /// What comes before each tile: one launch where blocks look back, else two, the first of which combines
+  /// what the iterations of each tile give.
   void add_up(NodeId count, const std::function<void()>& prepare, const Growth& growth, const Inits& inits,
               std::span<const NodeId> cells);
   /// After that, a launch that runs the iterations.
-  void run(const std::function<void()>& prepare, const Growth& growth, const Iteration& iteration);
+  void run_after(const std::function<void()>& prepare, const Growth& growth, const Iteration& iteration);
 
   /// One launch, of one block: all threads find what the iterations of a tile give, one thread combines it in
   /// the order of the iterations, and all threads run these. `iteration` may be none.
@@ -30,16 +37,32 @@ class KernelScan {
                     const Iteration& iteration, const Inits& inits, std::span<const NodeId> cells);
 
  private:
+  /// In the block's memory, by slot: what each iteration of a tile gives, then what is before it, and after
+  /// the last one; and what its threads exchange.
+  struct Tile {
+    Nodes values;
+    Nodes exchanged;
+  };
+  Tile make_tile() { return {scan_.shared(tile_size() + 1), scan_.places()}; }
+  int64_t tile_size() const { return kernels_.block_threads() * iterations_; }
+  void begin(NodeId count);
+  void look_back(const std::function<void()>& prepare, const Growth& growth, const Inits& inits,
+                 std::span<const NodeId> cells,
+                 const std::function<void(const Tile& own, NodeId tile, NodeId thread, const Nodes& before,
+                                          const BlockScan::Scanned& given)>& finish);
   void add_tiles(const std::function<void()>& prepare, const Inits& inits, std::span<const NodeId> cells);
+  void each_of_tile(NodeId tile, NodeId thread, const std::function<void(NodeId iteration, NodeId k)>& body);
+  void load_tile(const Tile& own, NodeId tile, NodeId thread, const Growth& growth);
+  BlockScan::Scanned fill(const Tile& own, NodeId tile, NodeId thread, const Growth& growth);
+  void spread(const Tile& own, NodeId tile, NodeId thread, const Nodes& before, const Iteration& iteration);
   Nodes growth_at(NodeId iteration, const Growth& growth);
-  Nodes tile_value(const Nodes& shared, NodeId thread, NodeId first, const Growth& growth);
   Nodes chain(const Nodes& given, const Nodes& held, NodeId count, Nodes carried);
-  NodeId first_of(NodeId tile, NodeId thread);
 
   KernelWriter& kernels_;
   LoopWriter& loops_;
   ir::Builder& b_;
   BlockScan scan_;
+  int64_t iterations_;  ///< of a thread
   NodeId count_;
   NodeId tiles_;
   Nodes before_;  ///< by slot: of each tile what it gives, then what comes before it

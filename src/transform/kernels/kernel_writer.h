@@ -19,6 +19,9 @@ class KernelWriter {
   int64_t block_threads() const { return machine_.block_threads; }
   bool has_warps() const { return machine_.warp_threads == kWarp; }
 
+  /// Whether a warp of a block may wait for blocks that have taken lower numbers.
+  bool may_look_back() const { return has_warps() && machine_.blocks_in_order; }
+
   /// A launch of one thread.
   void single(const std::function<void()>& thread);
   /// A thread for each index of up to three axes; neighbouring threads have neighbouring indices along the

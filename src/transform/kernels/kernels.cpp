@@ -68,6 +68,7 @@ class KernelOutliner : public Rewriter {
     if (group_.group != nullptr) return write_in_group(id);
     if (reads_ && source_.op(id) == Op::load) return read(id);
     if (inside_ && !stores_ && source_.op(id) == Op::store) return;
+    if (inside_ && is_known_after(id)) return;
     if (inside_ && along_.step && source_.op(id) == Op::for_) return write_along(id);
     if (inside_) return write_inside(id);
     finish_task_before(id);
@@ -653,6 +654,13 @@ class KernelOutliner : public Rewriter {
     stores_ = true;
     return use_all(source_.operands(source_.terminator(region)));
   }
+  /// What an iteration ends with needs nothing that was loaded for it.
+  bool is_known_after(NodeId id) {
+    const auto known = std::ranges::find(after_, id, &std::pair<NodeId, NodeId>::first);
+    if (known == after_.end()) return false;
+    bind(id, known->second);
+    return true;
+  }
   void write_scan(NodeId id) {
     const Nodes results = source_.results_of(id);
     const std::vector<Recurrence> recurrences = *recurrences_of(source_, id);
@@ -669,8 +677,12 @@ class KernelOutliner : public Rewriter {
         nothing.push_back(b_.constant(Type::scalar(each.dtype), each.identity));
       return write_iteration(id, iteration, nothing, false);
     };
-    const auto run = [&](NodeId iteration, std::span<const NodeId> before) {
+    const auto run = [&](NodeId iteration, std::span<const NodeId> before, std::span<const NodeId> after) {
+      const auto given = source_.operands(source_.terminator(source_.region(id)));
+      for (size_t i = 0; i < after.size(); ++i)
+        if (source_[given[i]].region_count == 0) after_.emplace_back(given[i], after[i]);
       write_iteration(id, iteration, before, true);
+      after_.clear();
     };
     const auto inits = [&] { return use_all(source_.operands(id).subspan(1)); };
     const bool stores = ir::effects_of(source_, id).any(ir::effect::Write);
@@ -678,8 +690,8 @@ class KernelOutliner : public Rewriter {
       scan.run_in_order(count, at_top, growth, stores ? KernelScan::Iteration(run) : KernelScan::Iteration(),
                         inits, cells_of(results));
     } else {
-      scan.add_up(count, at_top, growth, inits, cells_of(results));
-      if (stores) scan.run(at_top, growth, run);
+      scan.run(count, at_top, growth, stores ? KernelScan::Iteration(run) : KernelScan::Iteration(), inits,
+               cells_of(results));
     }
     forget_ready();
     give(results);
@@ -768,6 +780,8 @@ class KernelOutliner : public Rewriter {
   bool reads_ = false;            ///< the host loads numbers
   bool inside_ = false;           ///< nodes are written as they are
   bool stores_ = true;            ///< ... those that store among them
+  std::vector<std::pair<NodeId, NodeId>>
+      after_;  ///< nodes of a scan's iteration, and what they are known to be
   Group group_;
 };
 

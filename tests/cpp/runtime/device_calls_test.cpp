@@ -118,6 +118,20 @@ TEST_F(DeviceCalls, RowsAreReadAtOnce) {
   device_->free(memory);
 }
 
+TEST_F(DeviceCalls, MemoryIsClearedAndNothingIsWaitedFor) {
+  std::vector<int32_t> words(20, 7);
+  const devices::Address memory = device_->allocate(80);
+  device_->write(memory, words.data(), 80);
+  auto* const there = reinterpret_cast<std::byte*>(memory);  // NOLINT(performance-no-int-to-ptr)
+  waits_ = 0;
+  EXPECT_EQ(ingot_v1_device_clear(&context_, there + 8, 40), 0);
+  EXPECT_EQ(ingot_v1_device_clear(&context_, there + 72, 0), 0);
+  EXPECT_EQ(waits_, 0);
+  device_->read(words.data(), memory, 80);
+  for (size_t i = 0; i < words.size(); ++i) EXPECT_EQ(words[i], i >= 2 && i < 12 ? 0 : 7) << i;
+  device_->free(memory);
+}
+
 TEST_F(DeviceCalls, WhatWaitsLetsGoBefore) {
   const devices::Address memory = device_->allocate(64);
   int64_t word = 7;

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "transform/kernels/block_scan.h"
+
+namespace ingot::transform {
+
+/// What the tiles before a block's tile give, in one launch: decoupled look-back (Merrill, Garland 2016).
+/// Each block takes the next tile and publishes what that gives; then a warp of it looks back over what 32
+/// tiles at a time have published, up to one that has all before it, too, and publishes that of its own.
+/// Where `KernelWriter::may_look_back`.
+///
+/// A value is published as words of 64 bits, each with 32 bits of it and the state: a reader has the value
+/// when the states of all its words are the same.
+class LookBack {
+ public:
+  LookBack(KernelWriter& kernels, LoopWriter& loops, BlockScan& scan);
+
+  /// Before the launch: memory for so many tiles, as many as there are blocks.
+  void allocate(NodeId tiles);
+  /// At the top of the launch.
+  void place();
+  /// The tile of this block. A collective of the block.
+  NodeId take_tile(NodeId thread);
+  /// What the tiles before give after `inits`, in their order; `own`: what this one gives. A collective of
+  /// the block.
+  Nodes before(NodeId tile, NodeId thread, const Nodes& own, const Nodes& inits);
+
+ private:
+  enum State : uint8_t { Missing, OfTile, OfAll };  // OfAll: of the tile and all before it
+
+  NodeId position(NodeId tile, int64_t word);
+  void publish(NodeId tile, NodeId lane, NodeId state, const Nodes& values);
+  Nodes wait_for(NodeId tile);
+  Nodes values_of(NodeId lane, const Nodes& words);
+  Nodes walk(NodeId tile, NodeId lane);
+  NodeId vote(ir::Question question, NodeId condition);
+  NodeId word(uint64_t number) { return b_.constant(number); }
+
+  KernelWriter& kernels_;
+  LoopWriter& loops_;
+  ir::Builder& b_;
+  BlockScan& scan_;
+  std::vector<int64_t> words_of_;  ///< by slot
+  int64_t words_ = 0;              ///< of a tile
+  NodeId published_;               ///< the counter of tiles that are taken, then the words of each
+  NodeId number_;                  ///< in the block's memory: its tile,
+  Nodes found_;                    ///< ... what comes before it, by slot,
+  Nodes values_;                   ///< ... for each lane a value, by slot,
+  Nodes bits_;                     ///< ... and the same memory as words of up to 32 bits
+};
+
+}  // namespace ingot::transform
