@@ -343,3 +343,51 @@ def test_items_and_keys_of_two_dicts_are_like_sets():
     check(of_the_function, 12)
     check(lambda d, e: sorted(d.items() & e.items()), {1: 2, 3: 4, 5: 6}, {1: 2, 3: 3, 5: 6})
     check(lambda d: type(d.keys()) is type({}.keys()), {1: 2})
+
+
+def test_views_answer_before_others_and_ask_the_dict():
+    class Other:
+        def __rand__(self, other):
+            return 42
+
+        def __or__(self, other):
+            return 43
+
+    def changed_meanwhile():
+        d = {1: 2, 3: 4}
+
+        def more():
+            d[13] = 1
+            yield 13
+
+        return list(d.keys() & more()), len(d)
+
+    def in_place():
+        d, e, f, g = {1: 2, 3: 4}, {1: 2}, {1: 2}, [1, 2]
+        d &= {1: 3}.keys()
+        e ^= {1: 3, 5: 5}.keys()
+        f -= {1: 3}.keys()
+        g |= {1: 3}.keys()
+        return d, e, f, sorted(g)
+
+    check(changed_meanwhile)
+    check(in_place)
+    check(lambda: {1: [2]}.items() & [(1, 5)])
+    check(lambda: {1: 2}.items() & [[1, 2]])
+    check(lambda: list({1: 0, 2: 0, 3: 0}.items() ^ {9: 1, 17: 5, 1: 0}.items()))
+    check(lambda: list({1: 0, 2: 0, 3: 0, 4: 4}.items() ^ {9: 1, 17: 5, 1: 0}.items()))
+    check(lambda: Other() | {1: 2}.keys())
+    with pytest.raises(TypeError, match="'Other' object is not iterable"):
+        jitted(lambda: {1: 2}.keys() & Other())()
+    with pytest.raises(TypeError):
+        jitted(lambda: np.array([1, 2]) & {1: 2}.keys())()
+
+
+def test_sets_of_tuples_that_paths_make_are_refused_or_right():
+    def common():
+        return {(1, 1): 2, (3, 1): 4, (5, 1): 6}.items() & {(0, 1), (3, 1), (2, 2)}
+
+    try:
+        assert jitted(common)() == common()
+    except ingot.UnsupportedError as error:
+        assert "grows or shrinks on one path only" in str(error)

@@ -112,15 +112,16 @@ class ConfiguredKernel:
             raise ValueError(f"the bytes of shared memory are not negative: {sharedmem!r}")
         self._numbers = (*self.griddim, *self.blockdim, self.sharedmem)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if "_numbers" in self.__dict__:  # the kernel keeps it for its next launches
-            raise AttributeError(f"a kernel with its grid is not changed: write {self.kernel.__name__}[griddim, blockdim]")
-        super().__setattr__(name, value)
+    def _of(self, kernel: Kernel | None) -> ConfiguredKernel:
+        """The same grid, which is not checked again."""
+        made = object.__new__(ConfiguredKernel)
+        made.__dict__.update(self.__dict__, kernel=kernel)
+        return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         kernel = self.kernel
         # The way of a launch whose arguments decide where it runs, as they are: most launches.
-        if self.stream is None and len(args) == kernel._count and not kwargs:
+        if self.stream is None and not kwargs and kernel.signatures is None and len(args) == kernel._count:
             for value in args:
                 if type(value) is Array:
                     run = kernel._functions.get((None, self.sharedmem > 0)) or kernel._function(None, self.sharedmem > 0)
@@ -235,8 +236,8 @@ class Kernel(Inspected):
         parameters = _check_parameters(function)
         self._relaxed = relaxed
         self._functions: dict[tuple[Device | None, bool], Function] = {}
-        # How many arguments a launch has that takes them as they are; -1: it binds or converts them.
-        self._count: int = -1 if parameters.has_rest or signatures is not None else len(parameters.names)
+        # How many arguments a launch has that takes them as they are; -1: it binds them.
+        self._count: int = -1 if parameters.has_rest else len(parameters.names)
         self._configured: dict[tuple[Any, ...], ConfiguredKernel] = {}
 
     def __repr__(self) -> str:
@@ -245,7 +246,7 @@ class Kernel(Inspected):
     def __getitem__(self, configuration: Any) -> ConfiguredKernel:
         is_kept = _is_of_ints(configuration)
         if is_kept and (known := self._configured.get(configuration)) is not None:
-            return known
+            return known._of(self)
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
             raise ValueError(
                 f"a launch is written {self.__name__}[griddim, blockdim, stream=0, sharedmem=0](arguments): "
@@ -255,7 +256,7 @@ class Kernel(Inspected):
         if is_kept:
             if len(self._configured) >= _MOST_CONFIGURED:
                 self._configured.clear()
-            self._configured[configuration] = made
+            self._configured[configuration] = made._of(None)  # no cycle of references
         return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:

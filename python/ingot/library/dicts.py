@@ -179,20 +179,36 @@ def update_of_pairs(self: dict[Any, Any], pairs: Any) -> None:
         self[key] = value
 
 
-def common(elements: list[Any], other: Any) -> set[Any]:
-    """`view & other`, of the keys or items of a dict, with elements added in CPython's order."""
-    members = set(elements)
-    if isinstance(other, set) and len(elements) <= len(other):
-        return other.intersection(elements)
+def common_keys(d: dict[Any, Any], other: Any) -> set[Any]:
+    """`d.keys() & other`, as CPython does it: the dict is asked for each element of the other."""
+    if isinstance(other, set) and len(d) <= len(other):
+        return other.intersection(list(d))
     found = set()
     for element in other:
-        if element in members:
+        if element in d:
             found.add(element)
     return found
 
 
-def common_of_views(a: list[Any], b: list[Any]) -> set[Any]:
-    return common(b, a) if len(b) > len(a) else common(a, b)
+def common_items(d: dict[Any, Any], other: Any) -> set[Any]:
+    """`d.items() & other`."""
+    if isinstance(other, set) and len(d) <= len(other):
+        return other.intersection(list(d.items()))
+    found = set()
+    for element in other:
+        if isinstance(element, tuple) and len(element) == 2 and element[0] in d and d[element[0]] == element[1]:
+            found.add(element)
+    return found
+
+
+def common_keys_of(a: dict[Any, Any], b: dict[Any, Any]) -> set[Any]:
+    """`a.keys() & b.keys()`: the larger one is asked."""
+    return common_keys(b, list(a)) if len(b) > len(a) else common_keys(a, list(b))
+
+
+def common_items_of(a: dict[Any, Any], b: dict[Any, Any]) -> set[Any]:
+    """`a.items() & b.items()`."""
+    return common_items(b, list(a.items())) if len(b) > len(a) else common_items(a, list(b.items()))
 
 
 def united(a: Any, b: Any) -> set[Any]:
@@ -213,4 +229,19 @@ def in_one(a: Any, b: Any) -> set[Any]:
     """`a ^ b`."""
     found = set(a)
     found.symmetric_difference_update(b)
+    return found
+
+
+def items_in_one(a: dict[Any, Any], b: dict[Any, Any]) -> set[Any]:
+    """`a.items() ^ b.items()`: what the larger dict has alone is added first, then what is left of the smaller."""
+    if len(a) > len(b):
+        return items_in_one(b, a)
+    left = a.copy()
+    found = set()
+    for key, value in b.items():
+        if key in left and left[key] == value:
+            del left[key]
+        else:
+            found.add((key, value))
+    found.update(list(left.items()))
     return found

@@ -178,7 +178,8 @@ void add_cells(Tracer& t) {
   }
 }
 
-void refuse_in_place(Tracer& t, Operator op, const Value& value, const Value& right, nb::handle node) {
+Value by_other_in_place(Tracer& t, Operator op, const Value& value, const Value& right, nb::handle node) {
+  if (std::optional<Value> result = kind_of_value(right).binary(t, op, value, right, node)) return *result;
   raise_by_type(t, "in place", symbol_of(op) + "=", {value, right});
   if (op == Operator::Mult || right.is<Array>() || is_instance(right) || is_foreign(t, right)) {
     unsupported(t, node, "'" + symbol_of(op) + "=' of a " + type_name(t, value),

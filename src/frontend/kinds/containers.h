@@ -26,8 +26,8 @@ void need_own(Tracer& t, const HeapObject& object, nb::handle node);
 /// of `tags` holds the kind, that of `ints`, `floats` or `complexes` the value.
 void add_cells(Tracer& t);
 NodeId cell_of(Tracer& t, int container, const char* what);
-/// `list op= right` and `dict op= right` where no rule of theirs has answered: raises, or refuses it.
-[[noreturn]] void refuse_in_place(Tracer& t, Operator op, const Value& value, const Value& right,
-                                  nb::handle node);
+/// `list op= right` and `dict op= right` where no rule of theirs has answered: by the operator of `right`;
+/// else raises, or refuses it.
+Value by_other_in_place(Tracer& t, Operator op, const Value& value, const Value& right, nb::handle node);
 
 }  // namespace ingot::frontend

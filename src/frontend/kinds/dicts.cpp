@@ -213,7 +213,7 @@ class DictKind final : public KindOfContainers<Dict> {
   }
   Answer in_place(Tracer& t, Operator op, const Value& value, const Value& right,
                   nb::handle node) const override {
-    if (op != Operator::BitOr) refuse_in_place(t, op, value, right, node);
+    if (op != Operator::BitOr) return by_other_in_place(t, op, value, right, node);
     Call call{.positional = {right}, .keywords = {}, .name = "update", .node = node};
     dict_method(t, dict_of(value), "update", call);
     return Unbound{};

@@ -314,7 +314,7 @@ std::optional<Value> ListKind::in_place(Tracer& t, Operator op, const Value& val
   }
   if (op == Operator::Mult)
     if (std::optional<Value> repeated = repeat_in_place(t, value, right, node)) return repeated;
-  refuse_in_place(t, op, value, right, node);
+  return by_other_in_place(t, op, value, right, node);
 }
 
 std::optional<Value> ListKind::compare(Tracer& t, Operator op, const Value& a, const Value& b,

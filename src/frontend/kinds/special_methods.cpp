@@ -7,6 +7,7 @@
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
 #include "frontend/calls/python_builtins.h"
+#include "frontend/kinds/dicts.h"
 #include "frontend/kinds/objects.h"
 #include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/sequences.h"
@@ -118,6 +119,7 @@ std::optional<Value> ask_both(Tracer& t, Operator op, const Value& a, const Valu
 std::optional<Value> binary_of_objects(Tracer& t, Operator op, const Value& a, const Value& b,
                                        nb::handle node) {
   if (!has_class(t, a) && !has_class(t, b)) return std::nullopt;
+  if (is_of_sets(op) && is_like_set(a)) return std::nullopt;  // it is asked first
   const auto with = [&](const Value& x, const Value& y) { return binary(t, op, x, y, node); };
   if (std::optional<Value> result = PooledValues(t).on_certain(a, b, with)) return result;
   const OperatorInfo& special = info(op);
@@ -130,9 +132,8 @@ std::optional<Value> binary_of_objects(Tracer& t, Operator op, const Value& a, c
   }
   if (a.is<Foreign>()) use_foreign(t, "binary", special.symbol, {a, b}, node);  // it is asked first
   if (std::optional<Value> result = ask_both(t, op, a, b, node)) return result;
-  const bool are_instances = is_instance(a) || is_instance(b);
-  if (!are_instances || a.is<View>() || b.is<View>())
-    return std::nullopt;  // others have operators of their own
+  if (!is_instance(a) && !is_instance(b)) return std::nullopt;  // tuples and members of an Enum
+  if (is_of_sets(op) && is_like_set(b)) return std::nullopt;    // asked next
   const auto is_simple = [&t](const Value& v) {
     const std::optional<Kind> kind = kind_of(v);
     return is_instance(v) || is_none(v) || (kind && kind->is_python());

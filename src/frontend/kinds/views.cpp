@@ -1,8 +1,21 @@
+#include "frontend/arrays/scalars.h"
+#include "frontend/kinds/dicts.h"
 #include "frontend/kinds/list_buffers.h"
+#include "frontend/kinds/sequences.h"
 #include "frontend/kinds/value_kind.h"
 #include "frontend/tracer/evaluate.h"
 
 namespace ingot::frontend {
+
+bool is_of_sets(Operator op) {
+  return op == Operator::BitOr || op == Operator::BitAnd || op == Operator::Sub || op == Operator::BitXor;
+}
+
+bool is_like_set(const Value& value) {
+  const View* view = value.as<View>();
+  return view != nullptr && !view->from_back && view->skip == 0 &&
+         (view->name == "dict_keys" || view->name == "dict_items");
+}
 
 namespace {
 
@@ -66,30 +79,32 @@ class ViewKind final : public ValueKind {
 /// The operators of sets, which the keys and items of dicts have with all iterables.
 std::optional<Value> ViewKind::binary(Tracer& t, Operator op, const Value& a, const Value& b,
                                       nb::handle node) const {
-  const auto is_like_set = [](const Value& value) {
-    const View* view = value.as<View>();
-    return view != nullptr && !view->from_back && (view->name == "dict_keys" || view->name == "dict_items");
-  };
-  if (!is_like_set(a) && !is_like_set(b)) return std::nullopt;
+  const bool is_left = is_like_set(a);
+  if ((!is_left && !is_like_set(b)) || !is_of_sets(op) || is_numpys(a)) return std::nullopt;
+  const auto is_of_keys = [](const Value& value) { return value.as<View>()->name == "dict_keys"; };
+  const auto dict_of = [](const Value& value) { return Value(Dict{value.as<View>()->object}); };
   const auto elements = [&](const Value& value) {
     return is_like_set(value) ? listed(t, value, node) : value;
   };
-  const auto make = [&](const char* name) {  // CPython makes a set of the dict, not of its keys
-    const View* view = a.as<View>();
-    const bool is_dict = view != nullptr && view->name == "dict_keys" && view->skip == 0;
-    const Value left = is_dict ? Value(Dict{view->object}) : elements(a);
-    return call_library(t, "dicts", name, {left, elements(b)}, node);
+  const auto make = [&](const char* name, const Value& first, const Value& second) {
+    return call_library(t, "dicts", name, {first, second}, node);
   };
-  switch (op) {
-    case Operator::BitOr: return make("united");
-    case Operator::Sub: return make("without");
-    case Operator::BitXor: return make("in_one");
-    case Operator::BitAnd: break;
-    default: return std::nullopt;
+  const bool are_views = is_left && is_like_set(b);
+  if (op == Operator::BitAnd) {
+    if (are_views && is_of_keys(a) == is_of_keys(b))
+      return make(is_of_keys(a) ? "common_keys_of" : "common_items_of", dict_of(a), dict_of(b));
+    const Value& asked = is_left ? a : b;
+    return make(is_of_keys(asked) ? "common_keys" : "common_items", dict_of(asked),
+                elements(is_left ? b : a));
   }
-  const char* const common = is_like_set(a) && is_like_set(b) ? "common_of_views" : "common";
-  const bool is_left = is_like_set(a);
-  return call_library(t, "dicts", common, {elements(is_left ? a : b), elements(is_left ? b : a)}, node);
+  if (op == Operator::BitXor && are_views && !is_of_keys(a) && !is_of_keys(b))
+    return make("items_in_one", dict_of(a), dict_of(b));
+  // CPython makes a set of the dict, not of its keys.
+  const Value left = is_left && is_of_keys(a) ? dict_of(a) : elements(a);
+  return make(op == Operator::BitOr ? "united"
+              : op == Operator::Sub ? "without"
+                                    : "in_one",
+              left, elements(b));
 }
 
 }  // namespace

@@ -9,8 +9,8 @@ namespace ingot::transform {
 
 namespace {
 
-/// Shared memory for a block's bins; every device has more, which is left for other values.
-constexpr int64_t kBlockBytes = 32 << 10;
+/// Shared memory for a block's bins; every device has twice as much, which is left for other values.
+constexpr int64_t kBlockBytes = 16 << 10;
 /// Iterations for each bin, and for each thread, at least; blocks at most.
 constexpr int64_t kIterations = 16;
 constexpr int64_t kMostBlocks = 1 << 9;

@@ -18,8 +18,8 @@ constexpr int64_t kEdgeOfSmall = 64;
 constexpr int64_t kSmall = 2;
 /// Fewer rows or columns are not worth a square.
 constexpr int64_t kFewest = 16;
-/// Shared memory of a block; every device has more, which is left for other values.
-constexpr int64_t kBlockBytes = 40 << 10;
+/// Shared memory of a block; every device has more, 32 KiB, of which some is left for other values.
+constexpr int64_t kBlockBytes = 24 << 10;
 /// Bytes of a bank of shared memory: the columns of a square are that much longer than what they hold.
 constexpr int64_t kBank = 4;
 /// Iterations that take longer, in additions, or have more nodes are not copied.
