@@ -71,14 +71,44 @@ def test_counts_of_any_skew(device, bins, size, functions, skew):
         np.testing.assert_array_equal(out.to_host(), expected)
 
 
-@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+def bits(x, out):
+    for i in range(x.size):
+        out[x[i]] |= i & 5
+
+
+def flips(x, out):
+    for i in range(x.size):
+        out[x[i]] ^= i
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint32", "int64", "uint64"])
 def test_counts_of_dtypes(device, dtype):
     x = rng.integers(0, 100, 2000)
-    for function in (counts, extremes):
+    for function in (counts,) if dtype in ("int8", "uint16") else (counts, extremes, bits, flips):
         expected, out = np.ones(100, dtype), ingot.device_put(np.ones(100, dtype), device)
         compiled(function)(x, expected)
         compiled(function)(ingot.device_put(x, device), out)
         np.testing.assert_array_equal(out.to_host(), expected)
+
+
+def test_blocks_have_copies_of_32_bits_where_known_numbers_are_added():
+    def ones(x, out):
+        for i in range(x.size):
+            out[x[i]] += 1
+
+    def numbers_up_to_the_limit(x, out):
+        for i in range(x.size):
+            out[x[i]] += 1000
+            out[x[i]] -= 24
+
+    def a_number_above_it(x, out):
+        for i in range(x.size):
+            out[x[i]] += 1025
+
+    x, out = np.zeros(100, np.int64), np.zeros(4, np.int64)
+    for function, bits in [(ones, 32), (numbers_up_to_the_limit, 32), (a_number_above_it, 64), (sums, 64)]:
+        loops = str(ingot.jit(function).explain(x, out, device="sm_90")).split("=== loop IR ===")[1].split("\n=== ")[0]
+        assert re.search(rf"view<i{bits}, 1, shared>", loops), function
 
 
 def test_functions_of_numpys(device):
