@@ -178,7 +178,14 @@ def test_what_has_no_type_is_refused():
             total += value
         return total
 
-    refused(items, {"a": 1, "b": 2}, words="dict_items")
+    def of_an_array(x):
+        total = 0.0
+        for _, value in ingot.progress(np.ndenumerate(x)):
+            total += value
+        return total
+
+    refused(of_an_array, np.arange(4.0), words="type")
+    check(items, {"a": 1, "b": 2})
     check(of_a_list, {"a": 1, "b": 2})
     with pytest.raises(TypeError, match=r"^progress\(\) got some positional-only"):
         ingot.jit(lambda n: list(ingot.progress(iterable=range(n))))(3)
