@@ -29,6 +29,7 @@ inline constexpr std::array kHolders = {"ndarray", "recarray", "record"};  ///< 
 /// attributes in Python.
 namespace described {
 
+// NOLINTBEGIN(bugprone-macro-parentheses): they are declarations
 #define INGOT_FIELD(type, name, initial) type name = initial;
 #define INGOT_KIND(kind, name, is_whole, fields)                        \
   struct kind {                                                         \
@@ -36,6 +37,7 @@ namespace described {
     bool fits([[maybe_unused]] size_t parts) const { return is_whole; } \
     fields                                                              \
   };
+// NOLINTEND(bugprone-macro-parentheses)
 #include "frontend/descriptions.def"
 #undef INGOT_FIELD
 

@@ -329,7 +329,7 @@ std::optional<Value> OperandKind::compare(Tracer& t, Operator op, const Value& a
   }
   if (common == Kind::py_int())
     if (const std::optional<bool> known = compared_beyond_64_bits(by, a, b)) return Static{nb::bool_(*known)};
-  const auto is_large = [&t](const Value& v, Kind kind) {
+  const auto is_large = [](const Value& v, Kind kind) {
     const std::optional<int64_t> known = kind == Kind::py_int() ? static_int(v) : std::nullopt;
     return kind == Kind::py_int() && (!known || *known < -kExactInFloat || *known > kExactInFloat);
   };

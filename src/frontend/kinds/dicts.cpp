@@ -120,10 +120,11 @@ Value dict_method(Tracer& t, Dict dict, const std::string& name, Call& call) {
   const nb::handle node = call.node;
   if (name == "update") {
     for (const Value& other : given) {
-      if (mapping(t, dict) != nullptr || has_open_length(t, other) || is_instance(other))
+      if (mapping(t, dict) != nullptr || has_open_length(t, other) || is_instance(other)) {
         by_update(t, dict, other, node);
-      else
-        for (const auto& [key, value] : items_of(t, other, node)) put(t, dict, key, value, node);
+        continue;
+      }
+      for (const auto& [key, value] : items_of(t, other, node)) put(t, dict, key, value, node);
     }
     for (const auto& [key, value] : call.keywords) put(t, dict, Static{nb::str(key.c_str())}, value, node);
     return Static{nb::none()};
@@ -252,7 +253,7 @@ std::optional<Description> DictKind::describe(Tracer& t, const Value& value, Out
   if (dict.argument >= 0) return Description{described::Argument{dict.argument}};
   if (mapping(t, value) == nullptr) contents(t, number, {});
   need_own(t, dict, {});
-  if (std::optional<Description> again = outward.again(number)) return *again;
+  if (std::optional<Description> again = outward.again(number)) return again;
   if (dict.is_mapping)
     return Description{described::Mapping{}, descriptions_of(t, {dict.values[0], dict.values[1]}, outward)};
   std::vector<Description> parts = descriptions_of(t, dict.values, outward);
@@ -268,7 +269,7 @@ std::optional<Value> DictKind::item(Tracer& t, const Value& value, const Value& 
   const HeapObject dict = contents(t, dict_of(value).object, node);  // a copy: checks replace the state
   if (CallersLists(t).is_waiting(dict)) raise_key_error(t, index);
   if (index.is<Characters>()) return Strings(t).item_of(dict, index, node);
-  if (const std::optional<Value> item = item_by_staged_key(t, dict, index, node)) return *item;
+  if (std::optional<Value> item = item_by_staged_key(t, dict, index, node)) return item;
   nb::object key;
   if (const auto at = index_of_key(t, dict_of(value), index, key, node))
     return open(t, dict.values[*at], "the item", node);

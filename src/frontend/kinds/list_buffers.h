@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontend/tracer/tracer.h"
+#include "frontend/kinds/value_kind.h"
 
 /// List buffers: lists whose length is not known when compiling, as columns of numbers.
 namespace ingot::frontend {

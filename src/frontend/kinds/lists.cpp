@@ -271,7 +271,7 @@ std::optional<Description> ListKind::describe(Tracer& t, const Value& value, Out
   if (list.argument >= 0) return Description{described::Argument{list.argument}};
   if (growing(t, value) == nullptr) contents(t, number, {});
   need_own(t, list, {});
-  if (std::optional<Description> again = outward.again(number)) return *again;
+  if (std::optional<Description> again = outward.again(number)) return again;
   if (list.element != nullptr) return describe_list_buffer(t, list, outward);
   return Description{described::List{}, descriptions_of(t, list.values, outward)};
 }

@@ -275,7 +275,7 @@ std::optional<Kind> repeats(const Value& count) {
 }
 
 std::optional<std::pair<Value, Value>> as_arrays(Tracer& t, const Value& a, const Value& b, nb::handle node) {
-  const auto is_sequence = [&t](const Value& value) {
+  const auto is_sequence = [](const Value& value) {
     const Range* range = value.as<Range>();
     return value.is<Tuple>() || value.is<List>() || row_of(value) != nullptr ||
            (range != nullptr && !range->endless);

@@ -54,6 +54,7 @@ enum class Precedence : uint8_t {
 /// A slot that results in nothing (none, an invalid object, false) leaves the operation to the rule for all
 /// values: what Python raises for such types, else a refusal. A new kind is an alternative of `Value`, a
 /// class here that overrides what its values support, and `INGOT_VALUE_KIND`.
+// NOLINTBEGIN(misc-unused-parameters, performance-unnecessary-value-param): they are what slots are given
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 class ValueKind {
@@ -269,6 +270,7 @@ class ValueKind {
   ~ValueKind() = default;
 };
 #pragma GCC diagnostic pop
+// NOLINTEND(misc-unused-parameters, performance-unnecessary-value-param)
 
 /// A kind of which Python has a builtin type of its `type_name`.
 class BuiltinKind : public ValueKind {
