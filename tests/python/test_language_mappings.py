@@ -393,3 +393,8 @@ def test_sets_of_tuples_that_paths_make_are_refused_or_right():
     except ingot.UnsupportedError:
         return
     assert result == common()
+
+
+def test_views_with_what_is_not_known_are_refused():
+    refused(lambda d, numbers: d.keys() | numbers, {"a": 1}, {1, 2}, words="an element of a set that is not known when compiling")
+    refused(lambda d, frozen: frozen & d.keys(), {1: 2}, frozenset({1, 7}), words="a frozenset that is made of one")

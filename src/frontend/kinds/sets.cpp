@@ -10,6 +10,7 @@
 #include "frontend/arrays/scalars.h"
 #include "frontend/expressions/closures.h"
 #include "frontend/expressions/expressions.h"
+#include "frontend/kinds/dicts.h"
 #include "frontend/kinds/generators.h"
 #include "frontend/kinds/list_buffers.h"
 #include "frontend/kinds/lists.h"
@@ -247,9 +248,7 @@ Value set_method(Tracer& t, const Set& set, const std::string& name, Call& call)
 /// An operator or comparison of two sets; none: another one.
 std::optional<Value> binary_of_sets(Tracer& t, Operator op, const Value& a, const Value& b, nb::handle node) {
   if (!a.is<Set>() || !b.is<Set>()) return std::nullopt;
-  const bool is_of_sets = op == Operator::BitOr || op == Operator::BitAnd || op == Operator::Sub ||
-                          op == Operator::BitXor || is_comparison(op);
-  if (!is_of_sets) return std::nullopt;
+  if (!is_of_sets(op) && !is_comparison(op)) return std::nullopt;
   Call call{.positional = {b}, .name = info(op).method, .node = node};
   return set_method(t, *a.as<Set>(), info(op).method, call);
 }

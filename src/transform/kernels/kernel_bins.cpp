@@ -27,10 +27,8 @@ KernelBins::KernelBins(KernelWriter& kernels, LoopWriter& loops, Op combiner, No
       array_(array),
       largest_(largest),
       dtype_(loops.builder().function().type(array).dtype()) {
-  const bool is_counted =
-      largest > 0 && combiner == Op::add && base::is_int(dtype_) && base::size_of(dtype_) == 8;
-  own_ = is_counted ? DType::Int32 : dtype_;
-  if (!is_counted) largest_ = 0;
+  if (dtype_ != DType::Int64 || combiner != Op::add) largest_ = 0;
+  own_ = largest_ > 0 ? DType::Int32 : dtype_;
 }
 
 NodeId KernelBins::are_worth(NodeId iterations) {

@@ -150,10 +150,6 @@ class TilingFinder {
 
 int64_t element_bytes(DType dtype) { return static_cast<int64_t>(base::size_of(dtype)); }
 
-int64_t power_of_two_below(int64_t number) {
-  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(number)));
-}
-
 int64_t count_bits(int64_t power) { return std::countr_zero(static_cast<uint64_t>(power)); }
 
 }  // namespace

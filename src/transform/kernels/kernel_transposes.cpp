@@ -1,7 +1,6 @@
 #include "transform/kernels/kernel_transposes.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/dtype.h"
 #include "ir/walk.h"
@@ -26,9 +25,6 @@ constexpr int64_t kBank = 4;
 constexpr int kMostCost = 24;
 constexpr size_t kMostNodes = 64;
 
-int64_t power_of_two_below(int64_t number) {
-  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(number)));
-}
 int64_t bytes_of(const Function& f, NodeId load) {
   return static_cast<int64_t>(base::size_of(f.type(load).dtype()));
 }

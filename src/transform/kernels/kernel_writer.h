@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <functional>
 
 #include "base/machine.h"
@@ -7,6 +8,11 @@
 #include "transform/writers/loop_writer.h"
 
 namespace ingot::transform {
+
+/// The largest power of two that is no larger than a positive number.
+inline int64_t power_of_two_below(int64_t number) {
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(number)));
+}
 
 /// Writes launches.
 class KernelWriter {

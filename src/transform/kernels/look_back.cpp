@@ -71,8 +71,8 @@ Nodes LookBack::before(NodeId tile, NodeId thread, const Nodes& own, const Nodes
     for (size_t i = 0; i < own.size(); ++i) given.push_back(loops_.select(is_first, all[i], own[i]));
     kernels_.when(is_one,
                   [&] { publish(tile, thread, loops_.select(is_first, word(OfAll), word(OfTile)), given); });
-    const Nodes found =
-        loops_.branch(is_first, scan_.types(), [&] { return inits; }, [&] { return walk(tile, thread); });
+    const Nodes found = loops_.branch(
+        is_first, scan_.types(), [&] { return inits; }, [&] { return look_back(tile, thread); });
     kernels_.when(is_one, [&] {
       kernels_.when(loops_.negate(is_first),
                     [&] { publish(tile, thread, word(OfAll), scan_.combine(found, own)); });
@@ -146,7 +146,7 @@ Nodes LookBack::values_of(NodeId lane, const Nodes& words) {
 
 /// The lanes of a warp have the 32 tiles before, the first one the nearest; before the first tile of all,
 /// they have that.
-Nodes LookBack::walk(NodeId tile, NodeId lane) {
+Nodes LookBack::look_back(NodeId tile, NodeId lane) {
   const auto u32 = [&](uint32_t number) { return b_.constant(number); };
   const NodeId own_bit = b_.make(Op::left_shift, {u32(1), b_.cast(lane, DType::UInt32)});
   const NodeId lower = loops_.subtract(own_bit, u32(1));

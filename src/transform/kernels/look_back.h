@@ -32,7 +32,7 @@ class LookBack {
   void publish(NodeId tile, NodeId lane, NodeId state, const Nodes& values);
   Nodes wait_for(NodeId tile);
   Nodes values_of(NodeId lane, const Nodes& words);
-  Nodes walk(NodeId tile, NodeId lane);
+  Nodes look_back(NodeId tile, NodeId lane);
   NodeId vote(ir::Question question, NodeId condition);
   NodeId word(uint64_t number) { return b_.constant(number); }
 
