@@ -110,13 +110,20 @@ struct Context {
   void* const* functions;
 };
 
+/// The code of kernels in an object: it follows this, and a 0 byte.
+struct KernelCode {
+  int64_t bytes;
+  int64_t is_assembled;  ///< 1: what the device's compiler has made; 0: the text
+
+  const char* data() const { return reinterpret_cast<const char*>(this + 1); }
+};
+
 /// A launch, as compiled code describes it.
 struct KernelCall {
   static constexpr uint8_t kAddress = 0x80;  ///< a bit of `kinds`
 
-  const char* text;  ///< what the driver loads; its address is its identity as long as the object is loaded
-  int64_t bytes;
-  const char* name;  ///< the kernel's; its address, too
+  const KernelCode* code;  ///< its address is its identity as long as the object is loaded
+  const char* name;        ///< the kernel's; its address, too
   int64_t grid[3];
   int64_t block[3];
   int64_t shared_bytes;  ///< dynamic
@@ -147,7 +154,7 @@ inline constexpr std::string_view kEntryPrefix = "ingot_entry_";
 template <class T>
 inline constexpr bool is_plain = std::is_standard_layout_v<T> && std::is_trivially_copyable_v<T>;
 static_assert(is_plain<Context> && is_plain<Error> && is_plain<Buffer> && is_plain<ViewSlot>);
-static_assert(is_plain<KernelCall> && is_plain<KernelError>);
+static_assert(is_plain<KernelCode> && is_plain<KernelCall> && is_plain<KernelError>);
 static_assert(sizeof(void*) == 8, "the ABI is that of 64-bit targets");
 static_assert(sizeof(Context) == 416 && sizeof(Error) == 328 && sizeof(Buffer) == 48 &&
               sizeof(ViewSlot) == 16);

@@ -16,6 +16,7 @@
 #include "base/strided.h"
 #include "bindings/explained.h"
 #include "bindings/scalar_bits.h"
+#include "devices/device.h"
 #include "driver/lowering.h"
 #include "driver/program.h"
 #include "driver/targets.h"
@@ -227,8 +228,9 @@ struct Program {
 
   nb::object interpret(const nb::list& leaves, nb::object host, nb::object library, const nb::object& keeps,
                        uint64_t seed, const nb::object& memories) const;
-  nb::dict compile(bool texts, int threads, const std::string& device, bool has_products,
-                   unsigned most_threads, unsigned fewest_blocks, bool quick, bool any_state) const;
+  nb::dict compile(bool texts, int threads, nb::handle assembler, const std::string& device,
+                   bool has_products, unsigned most_threads, unsigned fewest_blocks, bool quick,
+                   bool any_state) const;
   nb::dict compile_ahead(int level, int threads) const;
 
   /// Whether it multiplies matrices by a routine of the library table.
@@ -264,9 +266,11 @@ nb::list described(const std::vector<driver::LoopReport>& loops) {
 /// From array IR to a sealed object, by so many threads; with a kind of device code, for arrays on a
 /// device that takes it, and has a library's products or not; its launches are of so many threads a block at
 /// most; in little time, to slower code of the same values; for any floating-point state of the thread, or
-/// the default one. With `texts`, also the IR between the stages.
-nb::dict Program::compile(bool texts, int threads, const std::string& device, bool has_products,
-                          unsigned most_threads, unsigned fewest_blocks, bool quick, bool any_state) const {
+/// the default one. With `texts`, also the IR between the stages. `assembler`: of the device that assembles
+/// kernels, or None.
+nb::dict Program::compile(bool texts, int threads, nb::handle assembler, const std::string& device,
+                          bool has_products, unsigned most_threads, unsigned fewest_blocks, bool quick,
+                          bool any_state) const {
   driver::CompileOptions options{.target = driver::asked_for(), .codegen = {}};
   const bool has_device = !device.empty();
   if (has_device) options.target = options.target.with_device(device, has_products);
@@ -276,7 +280,12 @@ nb::dict Program::compile(bool texts, int threads, const std::string& device, bo
   options.codegen.states = any_state ? codegen::States::Any : codegen::States::Default;
   options.codegen.want_llvm_ir = texts;
   options.codegen.want_assembly = texts;
-  options.codegen.threads = has_device ? 1 : static_cast<unsigned>(std::max(threads, 1));
+  options.codegen.threads = static_cast<unsigned>(std::max(threads, 1));
+  if (!assembler.is_none()) {
+    const auto* const by =
+        static_cast<const devices::Device*>(nb::cast<nb::capsule>(assembler).data(devices::kAssemblerName));
+    options.codegen.assemble = [by](std::string_view text) { return by->assemble(text); };
+  }
   options.stop = abandonment();
   driver::Report report;
   nb::list after;  // each pass: its name, the IR that it left
@@ -583,9 +592,9 @@ NB_MODULE(_core, m) {
       .def_prop_ro("errors", [](const Program& p) { return p.lowered.errors; })
       .def_prop_ro("multiplies", &Program::multiplies)
       .def_prop_ro("raises", &Program::raises)
-      .def("compile", &Program::compile, "texts"_a = false, "threads"_a = 1, "device"_a = "",
-           "has_products"_a = false, "most_threads"_a = 0, "fewest_blocks"_a = 0, "quick"_a = false,
-           "any_state"_a = false)
+      .def("compile", &Program::compile, "texts"_a = false, "threads"_a = 1,
+           "assembler"_a.none() = nb::none(), "device"_a = "", "has_products"_a = false, "most_threads"_a = 0,
+           "fewest_blocks"_a = 0, "quick"_a = false, "any_state"_a = false)
       .def("compile_ahead", &Program::compile_ahead, "level"_a, "threads"_a = 1)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0,
            "memories"_a.none() = nb::none());

@@ -138,14 +138,20 @@ class Translation {
     emit(unit);
     compiled.sites = std::move(unit.sites);
     compiled.wants_default_state = unit.wants_default_state();
-    if (const DeviceCode* const device = unit.device_if_any(); device != nullptr && options.want_assembly) {
+    const DeviceCode* const device = unit.device_if_any();
+    has_kernels_ = device != nullptr;
+    if (has_kernels_ && options.want_assembly) {
       compiled.kernels_llvm_ir = device->llvm_ir();
       compiled.kernels = device->shown();
       compiled.kernel_names = device->names();
     }
   }
 
-  Division divide(unsigned most) const { return codegen::divide(module_, most); }
+  /// Into shares for threads. What launches kernels, and what texts are asked of, is one share.
+  Division divide() const {
+    const bool is_whole = options_.want_llvm_ir || options_.want_assembly || has_kernels_;
+    return codegen::divide(module_, is_whole ? 1 : options_.threads);
+  }
   void keep_share(const Division& division, uint32_t share) { codegen::keep_share(module_, division, share); }
 
   /// Makes LLVM initialise what it initialises once, under its locks, before several threads emit code: a
@@ -188,6 +194,7 @@ class Translation {
   llvm::LLVMContext context_;
   llvm::Module module_{"ingot", context_};
   HeldMachine machine_;
+  bool has_kernels_ = false;
 };
 
 }  // namespace
@@ -198,8 +205,7 @@ std::string entry_symbol(std::string_view function) {
 
 Compiled compile(const ir::Module& source, std::span<const ir::FunctionId> entries, const Target& target,
                  const Options& options) {
-  return compile_module(source, target, options,
-                        [&](Unit& unit) { unit.emit(entries, options.states, options.want_assembly); });
+  return compile_module(source, target, options, [&](Unit& unit) { unit.emit(entries, options); });
 }
 
 namespace {
@@ -207,8 +213,7 @@ namespace {
 Compiled compile_inside(const ir::Module& source, const Target& target, const Options& options,
                         const std::function<void(Unit&)>& emit) {
   Translation first(source, target, options, emit);
-  const bool wants_texts = options.want_llvm_ir || options.want_assembly;
-  const Division division = first.divide(wants_texts ? 1 : options.threads);
+  const Division division = first.divide();
   const uint32_t count = division.count;
   if (count == 1) {
     first.finish();

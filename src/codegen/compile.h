@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +54,9 @@ struct Options {
   bool verify = false;  ///< LLVM's own verifier before its passes
   /// How many threads may compile at the same time; one where text forms are asked for.
   unsigned threads = 1;
+  /// What the device's own compiler makes of the text of one kernel, as it is loaded later; nothing: the text
+  /// is loaded. Called in several threads. Empty: all kernels are one text.
+  std::function<std::optional<std::string>(std::string_view)> assemble{};
 };
 
 /// CPU milliseconds of each phase.

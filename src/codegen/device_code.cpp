@@ -1,13 +1,16 @@
 #include "codegen/device_code.h"
 
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <functional>
 
@@ -15,6 +18,7 @@
 #include "codegen/analyses.h"
 #include "codegen/device_function.h"
 #include "codegen/emit.h"
+#include "codegen/shares.h"
 
 namespace ingot::codegen {
 
@@ -56,11 +60,6 @@ unsigned most_threads(const ir::Function& f, ir::NodeId launch, const Target& ta
       std::clamp<int64_t>(all, 1, is_known ? target.machine.block_threads : promised));
 }
 
-llvm::GlobalVariable* declare(llvm::Module& module, llvm::Type* type) {
-  return new llvm::GlobalVariable(module, type, true, llvm::GlobalValue::InternalLinkage,
-                                  llvm::Constant::getNullValue(type), "kernels");
-}
-
 }  // namespace
 
 DeviceCode::DeviceCode(Unit& host)
@@ -68,9 +67,7 @@ DeviceCode::DeviceCode(Unit& host)
       target_(for_kernels(host.target)),
       module_("kernels", host.context),
       unit_(host.source, target_, module_, &host),
-      lines_(module_),
-      text_(declare(host.module, llvm::Type::getInt8Ty(host.context))),
-      size_(declare(host.module, llvm::Type::getInt64Ty(host.context))) {
+      lines_(module_) {
   target_.kernels->prepare(module_);
 }
 
@@ -100,7 +97,7 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
   DeviceFunction thread(unit_, lines_, source, iteration);
   thread.emit(launch, values);
 
-  Kernel made{nullptr, {}, thread.may_raise(), thread.is_cooperative(), false};
+  Kernel made{nullptr, nullptr, {}, thread.may_raise(), thread.is_cooperative(), false};
   Types taken;
   if (made.may_raise) taken.push_back(pointer);
   for (unsigned i = 1; i < types.size(); ++i) {
@@ -149,6 +146,9 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
                                                 llvm::GlobalValue::PrivateLinkage, text, "kernel");
   global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   made.name = global;
+  codes_.push_back(new llvm::GlobalVariable(host_.module, in_host.getInt8Ty(), true,
+                                            llvm::GlobalValue::ExternalLinkage, nullptr, "kernels"));
+  made.code = codes_.back();
   return made;
 }
 
@@ -166,24 +166,66 @@ void DeviceCode::optimize(llvm::TargetMachine& machine) {
     if (!function.isDeclaration()) passes.run(function, analyses.functions);
 }
 
-void DeviceCode::finish(bool want_text) {
+/// The text of each kernel alone, with the functions that it calls.
+std::vector<std::string> DeviceCode::texts_of_kernels(llvm::TargetMachine& machine) {
+  std::vector<std::string> texts;
+  for (const KernelName& own : names_) {
+    const std::unique_ptr<llvm::Module> alone = llvm::CloneModule(module_);
+    for (const KernelName& other : names_)
+      if (&other != &own) alone->getFunction(other.name)->eraseFromParent();
+    Analyses analyses(machine);
+    llvm::GlobalDCEPass().run(*alone, analyses.modules);
+    texts.push_back(target_.kernels->code_of(*alone, machine));
+  }
+  return texts;
+}
+
+/// An `entry::KernelCode` in the host's module.
+llvm::GlobalVariable* DeviceCode::embed(const std::string& code, bool is_assembled) {
+  llvm::Type* const number = llvm::Type::getInt64Ty(host_.context);
+  llvm::Constant* const all = llvm::ConstantStruct::getAnon(
+      {llvm::ConstantInt::get(number, code.size()), llvm::ConstantInt::get(number, is_assembled ? 1 : 0),
+       llvm::ConstantDataArray::getString(host_.context, code)});
+  auto* const global = new llvm::GlobalVariable(host_.module, all->getType(), true,
+                                                llvm::GlobalValue::PrivateLinkage, all, "kernels");
+  global->setAlignment(llvm::Align(16));
+  return global;
+}
+
+void DeviceCode::define(size_t kernel, llvm::GlobalVariable* code) {
+  codes_[kernel]->replaceAllUsesWith(code);
+  codes_[kernel]->eraseFromParent();
+}
+
+void DeviceCode::finish(const Options& options) {
   const std::unique_ptr<llvm::TargetMachine> machine = target_.kernels->machine();
   lines_.finish();
   target_.kernels->link(module_);
   verify(module_);
   optimize(*machine);
-  if (want_text) llvm_ir_ = codegen::text_of(module_);
-  if (want_text) shown_ = target_.kernels->shown(module_, *machine);
-  const std::string code = target_.kernels->code_of(module_, *machine);
-  if (want_text && shown_.empty()) shown_ = code;
-  llvm::Constant* const bytes = llvm::ConstantDataArray::getString(host_.context, code);
-  auto* const text = new llvm::GlobalVariable(host_.module, bytes->getType(), true,
-                                              llvm::GlobalValue::PrivateLinkage, bytes, "kernels");
-  text_->replaceAllUsesWith(text);
-  text_->eraseFromParent();
-  text_ = text;
-  size_->setInitializer(
-      llvm::ConstantInt::get(llvm::Type::getInt64Ty(host_.context), static_cast<uint64_t>(code.size())));
+  if (options.want_assembly) {
+    llvm_ir_ = codegen::text_of(module_);
+    shown_ = target_.kernels->shown(module_, *machine);
+  }
+  if (!options.assemble || options.want_assembly) {
+    const std::string code = target_.kernels->code_of(module_, *machine);
+    if (options.want_assembly && shown_.empty()) shown_ = code;
+    llvm::GlobalVariable* const all = embed(code, false);
+    for (size_t kernel = 0; kernel < codes_.size(); ++kernel) define(kernel, all);
+    return;
+  }
+  const std::vector<std::string> texts = texts_of_kernels(*machine);
+  std::vector<std::optional<std::string>> assembled(texts.size());
+  const auto count = static_cast<uint32_t>(texts.size());
+  std::atomic<uint32_t> next = 0;
+  at_once(std::min(count, std::max(options.threads, 1U)), [&](uint32_t) {
+    for (uint32_t kernel = next++; kernel < count; kernel = next++)
+      assembled[kernel] = options.assemble(texts[kernel]);
+  });
+  for (size_t kernel = 0; kernel < texts.size(); ++kernel) {
+    const bool is_assembled = assembled[kernel].has_value();
+    define(kernel, embed(is_assembled ? *assembled[kernel] : texts[kernel], is_assembled));
+  }
 }
 
 /// A thread takes the lock only while its iteration is the lowest that it knows of. Its work under the lock

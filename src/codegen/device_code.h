@@ -2,7 +2,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "codegen/compile.h"
 #include "codegen/line_table.h"
 #include "codegen/unit.h"
 
@@ -12,7 +14,7 @@ class TargetMachine;
 
 namespace ingot::codegen {
 
-/// The kernels of a unit: a module of their own, whose text is in the host's object.
+/// The kernels of a unit: a module of their own, whose code is in the host's object.
 class DeviceCode {
  public:
   explicit DeviceCode(Unit& host);
@@ -21,6 +23,7 @@ class DeviceCode {
   /// A kernel, and which of the values offered to it it uses.
   struct Kernel {
     llvm::Constant* name;  ///< the address of a text in the host's module
+    llvm::Constant* code;  ///< the address of its `entry::KernelCode`
     std::vector<size_t> taken;
     bool may_raise;  ///< then it takes the address of the error report first
     bool is_cooperative;
@@ -31,11 +34,9 @@ class DeviceCode {
   Kernel add(const ir::Function& source, ir::NodeId launch, std::span<const ir::NodeId> used,
              std::span<const Parts> parts);
 
-  /// The address and the size of the code, known when `finish` has run.
-  llvm::GlobalVariable* text() const { return text_; }
-  llvm::GlobalVariable* size() const { return size_; }
-  /// Makes the code. Nothing is added afterwards. `want_text`: `shown` and `llvm_ir` are asked for.
-  void finish(bool want_text);
+  /// Makes the code. Nothing is added afterwards. `shown` and `llvm_ir` are there where the options ask for
+  /// assembly; nothing is assembled then.
+  void finish(const Options& options);
 
   const std::string& shown() const { return shown_; }
   const std::string& llvm_ir() const { return llvm_ir_; }
@@ -43,14 +44,16 @@ class DeviceCode {
 
  private:
   void optimize(llvm::TargetMachine& machine);
+  std::vector<std::string> texts_of_kernels(llvm::TargetMachine& machine);
+  llvm::GlobalVariable* embed(const std::string& code, bool is_assembled);
+  void define(size_t kernel, llvm::GlobalVariable* code);
 
   Unit& host_;
   Target target_;
   llvm::Module module_;
   Unit unit_;
   LineTable lines_;
-  llvm::GlobalVariable* text_;
-  llvm::GlobalVariable* size_;
+  std::vector<llvm::GlobalVariable*> codes_;  ///< of each kernel: what stands for it until `finish`
   std::string shown_;
   std::string llvm_ir_;
   std::vector<KernelName> names_;

@@ -60,9 +60,7 @@ void HostFunction::emit_launch(NodeId id) {
   }
   Value* const call =
       at_entry.CreateAlloca(b_.getInt64Ty(), at_entry.getInt32(sizeof(entry::KernelCall) / 8));
-  b_.CreateStore(device.text(), field(call, offsetof(entry::KernelCall, text)));
-  b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), device.size()),
-                 field(call, offsetof(entry::KernelCall, bytes)));
+  b_.CreateStore(kernel.code, field(call, offsetof(entry::KernelCall, code)));
   b_.CreateStore(kernel.name, field(call, offsetof(entry::KernelCall, name)));
   for (uint64_t i = 0; i < 3; ++i) {
     b_.CreateStore(value(source_.operand(id, i)), field(call, offsetof(entry::KernelCall, grid) + 8 * i));

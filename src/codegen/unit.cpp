@@ -157,7 +157,8 @@ llvm::Function* Unit::internal(ir::FunctionId id, FloatStates states) {
   return known;
 }
 
-void Unit::emit(std::span<const ir::FunctionId> entries, States states, bool want_kernels) {
+void Unit::emit(std::span<const ir::FunctionId> entries, const Options& options) {
+  const States states = options.states;
   for (ir::FunctionId id : entries) {
     emit_entry(*this, body(id), recursive(id), depends_on_state(id) ? states : States::Default);
     if (states == States::Default && depends_on_state(id)) wants_default_state_ = true;
@@ -167,7 +168,7 @@ void Unit::emit(std::span<const ir::FunctionId> entries, States states, bool wan
     wanted_.pop_front();
     emit_internal(*this, body(id), internals_.at({id.index, own}), recursive(id), own);
   }
-  if (device_) device_->finish(want_kernels);
+  if (device_) device_->finish(options);
 }
 
 llvm::Function* Unit::find(std::string_view name) const {

@@ -69,8 +69,8 @@ class Unit {
   /// memory: `{Status, results...} (Context*, parts...)`. Asks for its body.
   /// `states`: what the caller is for.
   llvm::Function* internal(ir::FunctionId id, FloatStates states);
-  /// Emits entries and all they reach. `want_kernels`: the text of their kernels is asked for.
-  void emit(std::span<const ir::FunctionId> entries, States states, bool want_kernels = false);
+  /// Emits entries and all they reach, with their kernels.
+  void emit(std::span<const ir::FunctionId> entries, const Options& options);
   /// Whether the function may call itself, perhaps through others.
   bool recursive(ir::FunctionId id) const { return recursive_[id.index]; }
   /// Whether values of the function, or of those that it calls, depend on the thread's floating-point state

@@ -60,8 +60,10 @@ CudaDevice::CudaDevice(const CudaDriver& driver, std::string kind, int index)
   size_t memory = 0;
   check(driver.device_memory(&memory, number_), "its memory");
   properties_.memory = static_cast<int64_t>(memory);
-  if (driver.has_capabilities())
+  if (driver.has_capabilities()) {
     properties_.capability = attribute(kCudaCapabilityMajor) * 10 + attribute(kCudaCapabilityMinor);
+    check(driver.version(&properties_.driver), "the driver's version");
+  }
   properties_.code = driver.code_of(number_, properties_.capability);
   properties_.processors = attribute(kCudaProcessors);
   properties_.warp = driver.has_capabilities() ? attribute(kCudaWarp) : 1;

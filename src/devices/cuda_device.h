@@ -132,6 +132,8 @@ class CudaDevice final : public DriverDevice {
   Address mapped(const void* memory, int64_t bytes) const override;
   using Device::load;
   std::unique_ptr<Code> load(std::string_view text, const LoadOptions& options) override;
+  std::optional<std::string> assemble(std::string_view text) const noexcept override;
+  std::unique_ptr<Code> load_assembled(std::string_view code) override;
   void launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) override;
   Libraries* libraries() override { return driver_.has_capabilities() ? &libraries_ : nullptr; }
   std::unique_ptr<Sequence> make_sequence(std::span<const Step> steps) override;
@@ -205,6 +207,7 @@ class CudaDevice final : public DriverDevice {
   std::unique_ptr<Code> link_by_driver(std::string_view text, const LoadOptions& options);
   /// Throws DeviceError where there is something that the software device cannot link.
   void refuse_binaries(const LoadOptions& options) const;
+  std::optional<std::string> cubin_of(std::string_view text, const LoadOptions& options) const;
   [[noreturn]] void refuse_code(CudaResult result, const char* log) const;
   /// Waits for all streams, even where one fails; the first failure.
   CudaResult wait_for_streams() const noexcept;

@@ -101,23 +101,37 @@ void CudaDevice::refuse_binaries(const LoadOptions& options) const {
   }
 }
 
+/// A cubin of nvJitLink's; nothing where there is none, or the driver is older.
+std::optional<std::string> CudaDevice::cubin_of(std::string_view text, const LoadOptions& options) const {
+  if (driver_.is_software() || jit_linker().version / 10 > properties_.driver / 1000) return std::nullopt;
+  return link_cubin(text, options, properties_.capability);
+}
+
+std::optional<std::string> CudaDevice::assemble(std::string_view text) const noexcept {
+  if (!driver_.has_capabilities()) return std::nullopt;
+  try {
+    if (driver_.is_software()) return std::string(text);  // which it interprets
+    return cubin_of(text, {});
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::unique_ptr<Code> CudaDevice::load_assembled(std::string_view code) {
+  const Active active(*this);
+  return load_image(std::string(code).c_str(), 0);
+}
+
 std::unique_ptr<Code> CudaDevice::load(std::string_view text, const LoadOptions& options) {
-  const bool is_software = driver_.is_software();
   if (!driver_.has_capabilities()) {
     if (!options.linked.empty()) refuse("nothing is linked with kernels there: " + options.linked[0].name);
     const std::string image = driver_.loadable(text, properties_.code);
     const Active active(*this);
     return load_image(image.c_str(), 0);
   }
-  if (is_software) refuse_binaries(options);
+  if (driver_.is_software()) refuse_binaries(options);
   const LoadOptions compiled = with_compiled_sources(options, properties_.capability);
-  std::optional<std::string> cubin;
-  if (!is_software) {
-    int newest = 0;  // 1000 times the major version, 10 times the minor one
-    check(driver_.version(&newest), "the driver's version");
-    if (jit_linker().version / 10 <= newest / 1000)
-      cubin = link_cubin(text, compiled, properties_.capability);
-  }
+  const std::optional<std::string> cubin = cubin_of(text, compiled);
   const Active active(*this);
   if (cubin) return load_image(cubin->data(), 0);
   if (!compiled.linked.empty()) return link_by_driver(text, compiled);

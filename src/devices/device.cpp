@@ -25,6 +25,10 @@ void* Device::allocate_managed(int64_t) {
   throw DeviceError(properties().kind + ": no memory that the host and kernels both use");
 }
 
+std::unique_ptr<Code> Device::load_assembled(std::string_view) {
+  throw DeviceError(properties().kind + ": nothing is assembled for it");
+}
+
 bool Device::copy_from(Device&, Address, Address, int64_t) { return false; }
 
 void Device::pin(void*, int64_t) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -45,6 +46,7 @@ struct Properties {
   std::string name;    ///< the vendor's
   int index = 0;       ///< among those of its kind
   int capability = 0;  ///< compute capability times ten: 90; 0: none
+  int driver = 0;      ///< the driver's version, 1000 times the major one; 0: not known
   int64_t memory = 0;  ///< bytes
   int processors = 0;  ///< blocks run on
   int warp = 32;       ///< threads that run in lock step; 1: kernels may rely on none
@@ -130,6 +132,9 @@ struct LoadOptions {
   int max_registers = 0;  ///< of a thread; 0: as many as the compiler chooses
 };
 
+/// How a program names, to another library of its own, a device that assembles.
+inline constexpr const char* kAssemblerName = "ingot.assembler";
+
 struct Launch {
   std::array<uint32_t, 3> grid{1, 1, 1};
   std::array<uint32_t, 3> block{1, 1, 1};
@@ -207,6 +212,14 @@ class Device {
   /// or of the vendor's tools, and for what cannot be linked there.
   virtual std::unique_ptr<Code> load(std::string_view text, const LoadOptions& options) = 0;
   std::unique_ptr<Code> load(std::string_view text) { return load(text, {}); }
+  /// What the vendor's compiler makes of a text that is linked with nothing. It can be loaded on every device
+  /// of the same `code`, `capability` and `driver`. Nothing: the text is compiled when it is loaded, which
+  /// reports what is wrong with it.
+  virtual std::optional<std::string> assemble(std::string_view /*text*/) const noexcept {
+    return std::nullopt;
+  }
+  /// From what `assemble` gave.
+  virtual std::unique_ptr<Code> load_assembled(std::string_view code);
   /// `arguments`: the address of each of the kernel's parameters, read before it returns.
   virtual void launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) = 0;
   /// A graph capture: does all these steps each time that it is launched (recording.h).

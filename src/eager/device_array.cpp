@@ -513,6 +513,7 @@ nb::dict properties_of(const DeviceHandle& device) {
   all["index"] = properties.index;
   all["code"] = properties.code;
   all["capability"] = properties.capability;
+  all["driver"] = properties.driver;
   all["memory"] = properties.memory;
   all["processors"] = properties.processors;
   all["warp"] = properties.warp;
@@ -543,6 +544,8 @@ void bind_devices(nb::module_& m) {
   nb::class_<DeviceHandle>(m, "DeviceHandle")
       .def_prop_ro("name", [](const DeviceHandle& it) { return name_of(*it.it); })
       .def_prop_ro("properties", &properties_of)
+      .def_prop_ro("assembler",
+                   [](const DeviceHandle& it) { return nb::capsule(it.it, devices::kAssemblerName); })
       .def_prop_ro("memory", &memory_of)
       .def_prop_ro("launches", [](const DeviceHandle& it) { return it.it->launches(); })
       .def_prop_ro("stream",

@@ -14,6 +14,7 @@ using entry::Error;
 using entry::exception_of;
 using entry::kEntryPrefix;
 using entry::KernelCall;
+using entry::KernelCode;
 using entry::KernelError;
 using entry::Status;
 using entry::status_of;

@@ -93,8 +93,12 @@ class Kernels {
     const devices::Kernel*& known = kernels_[{&device, call.name}];
     if (known == nullptr) {
       let_go(context);
-      std::unique_ptr<devices::Code>& code = codes_[{&device, call.text}];
-      if (!code) code = device.load({call.text, static_cast<size_t>(call.bytes)}, options_of(call.text));
+      const KernelCode& own = *call.code;
+      std::unique_ptr<devices::Code>& code = codes_[{&device, own.data()}];
+      const std::string_view bytes(own.data(), static_cast<size_t>(own.bytes));
+      if (!code)
+        code =
+            own.is_assembled != 0 ? device.load_assembled(bytes) : device.load(bytes, options_of(own.data()));
       known = &code->kernel(call.name);
     }
     return *known;

@@ -7,8 +7,10 @@ are found again.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import types
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +25,9 @@ from .names import Changed, Unnamed, form_of, refuse
 
 if TYPE_CHECKING:
     from .._calls.function import Function
+
+Fits = Callable[[Stored, tuple[Any, ...]], bool]
+"""Whether what is stored can be used in this process, for arguments of a description."""
 
 _VARIABLES = ("INGOT_VECTORS", "INGOT_THREADS", "INGOT_STREAMS")
 """What the environment specifies for the code that is made."""
@@ -81,14 +86,14 @@ class Cache:
         except Unnamed:
             return None
 
-    def find(self, function: Function, arguments: Any, values: list[Any]) -> tuple[Found, Any] | None:
-        """What is stored for arguments, and the arguments as they are described for it; None: nothing."""
+    def find(self, function: Function, arguments: Any, values: list[Any], fits: Fits) -> tuple[Found, Any] | None:
+        """What is stored for arguments, and fits, and the arguments as they are described for it; None: nothing."""
         for _ in range(_MOST_LESSONS):
             keys = self.keys(function, arguments, values)
             if keys is None:
                 return None
             here = self._read(keys.own.digest)
-            found = _first_that_holds(function, keys, here)
+            found = _first_that_holds(function, keys, here, functools.partial(fits, key=arguments.key))
             if found is not None:
                 return found, arguments
             if not self._learn(function, keys, here if keys.own is keys.plain else self._read(keys.plain.digest)):
@@ -137,13 +142,15 @@ class Found(NamedTuple):
     restored: Restored
     tier: int
     code: Any
+    """None: the function wants none."""
 
 
-def _first_that_holds(function: Function, keys: Keys, there: list[Entry]) -> Found | None:
+def _first_that_holds(function: Function, keys: Keys, there: list[Entry], fits: Callable[[Stored], bool]) -> Found | None:
     for entry in (each for each in there if each.kind == CODE):
         with contextlib.suppress(Changed, Unnamed, ValueError, RuntimeError):
             found = entries.restored(entry, function.__ingot_function__, keys.own.objects, keys.facts)
-            return Found(found, entry.tier, _ingot.Code.load(entry.body, None, found.moves))
+            if fits(found.stored) and (entry.body or not function._wants_code):
+                return Found(found, entry.tier, _ingot.Code.load(entry.body, None, found.moves) if entry.body else None)
     return None
 
 

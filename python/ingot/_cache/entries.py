@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import _ingot
+from .. import _devices, _ingot
 from .names import Changed, Finder, Namer, Unnamed, define, form_of, is_plain, refuse
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
     head: bytes
     tier: int
     body: bytes
-    """An object file."""
+    """An object file; empty: nobody has asked for code yet."""
 
 
 def packed(entries: list[Entry]) -> bytes:
@@ -144,6 +144,15 @@ class Key(NamedTuple):
     """Those in the description of the arguments, which have to be found, in order."""
 
 
+def _target(description: tuple[_ingot.Description, ...]) -> tuple[Any, ...]:
+    """What code for the device of such arguments depends on."""
+    last = description[-1] if description else None
+    if last is None or last.kind != _ingot.Description.DEVICE:
+        return ()
+    device = _devices.of(f"{last.device_kind}:{last.index}")
+    return device.code, device.capability, device.driver, device.block_threads, device.block_memory
+
+
 def key_of(environment: bytes, function: Function, description: tuple[_ingot.Description, ...], facts: Facts) -> Key:
     """Raises Unnamed."""
     objects: list[Any] = []
@@ -152,9 +161,10 @@ def key_of(environment: bytes, function: Function, description: tuple[_ingot.Des
         objects.append(value)
         return len(objects) - 1
 
-    options = (function._relaxed, function._in_order, tuple(map(tuple, function._static)), str(function._signatures))
+    options = (function._relaxed, function._in_order, tuple(map(tuple, function._static)), str(function._signatures), str(function._device))
+    device = (*_target(description), *function._loading[1:])
     of_function = form_of(function.__ingot_function__)
-    return Key(_ingot.digest(_ingot.encode((environment, of_function, options, description, facts.outline), name)), objects)
+    return Key(_ingot.digest(_ingot.encode((environment, of_function, options, description, facts.outline, device), name)), objects)
 
 
 def facts_entry(function: types.FunctionType, objects: list[Any], facts: Facts, guards: tuple[Any, ...]) -> Entry:
@@ -228,6 +238,10 @@ class Stored(NamedTuple):
     errors: list[Any]
     multiplies: bool
     functions: tuple[Any, ...]
+    by_library: bool
+    """Whether a device's library multiplies its matrices."""
+    raises: tuple[tuple[str, str], ...]
+    """What it may raise, and of what kind that is."""
 
 
 def code_entry(

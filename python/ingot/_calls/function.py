@@ -78,7 +78,7 @@ Owner = TypeVar("Owner")
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from .._cache import Cache
+    from .._cache import Cache, Stored
     from .._reports.explanation import Explanation
     from .specialisation import Fact, Request, Specialisation
 
@@ -169,6 +169,7 @@ class Function(Base[P, R_co]):
     _most_values: int | None = 16  # of one argument whose value decides what is compiled
     _most_kept = 64  # specialisations of one description, which differ in what is outside
     _is_stored = True  # whether code is stored on disk, and taken from there
+    _wants_code = True  # else what is known of calls is all that is asked for
     _tier = "auto"  # which code calls run
     _in_order = False  # whether `prange` is `range` in it, and in what it calls
     _shown = ""  # what its repr shows of it, where it is no function of the user's
@@ -355,7 +356,7 @@ class Function(Base[P, R_co]):
 
     @property
     def _is_storable(self) -> bool:
-        return self._is_stored and self._mode == "compiled" and self._device is None and self._loading == Loading() and _cache() is not None
+        return self._is_stored and self._mode == "compiled" and not self._loading.linked and _cache() is not None
 
     def _load(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any] | None:
         """The specialisation that another process has stored for such arguments, if its guards hold here."""
@@ -366,9 +367,12 @@ class Function(Base[P, R_co]):
                 return None
 
     def _found(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any] | None:
-        from .specialisation import Loaded, Specialisation, example_of
+        from .specialisation import Loaded, Specialisation, example_of, multiplies_by_library
 
-        found = _cache().find(self, arguments, values)  # type: ignore[union-attr]
+        def fits(stored: Stored, key: tuple[Any, ...]) -> bool:
+            return stored.by_library == multiplies_by_library(stored.multiplies, key)
+
+        found = _cache().find(self, arguments, values, fits)  # type: ignore[union-attr]
         if found is None:
             return None
         stored, arguments = found
@@ -381,7 +385,8 @@ class Function(Base[P, R_co]):
         specialisation.example = example_of(arguments.leaves)
         if stored.tier == Tier.QUICK:
             specialisation.keys = _cache().keys(self, arguments, values)  # type: ignore[union-attr]
-        specialisation.take(stored.code, Tier(stored.tier))
+        if stored.code is not None:
+            specialisation.take(stored.code, Tier(stored.tier))
         self._add(specialisation)
         return specialisation, arguments
 
@@ -481,6 +486,8 @@ class Function(Base[P, R_co]):
         specialisation.example = example_of(arguments.leaves)
         if self._is_storable:
             specialisation.keys = _cache().keys(self, arguments, values)  # type: ignore[union-attr]
+            if not self._wants_code:
+                specialisation.store(b"", Tier.QUICK)
         self._add(specialisation)
         return specialisation, arguments
 

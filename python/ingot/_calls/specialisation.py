@@ -77,7 +77,7 @@ class Loaded:
     """What `_core` gives of a function that another process has lowered. For all else that is asked of it, it is lowered."""
 
     def __init__(self, restored: Restored, lower: Callable[[], Any]) -> None:
-        self.result, self.hosts, self.writes, self.layouts, self.errors, self.multiplies, self.functions = restored.stored
+        self.result, self.hosts, self.writes, self.layouts, self.errors, self.multiplies, self.functions, _, self.raises = restored.stored
         self.guards = restored.guards
         self.linked = ()
         self._lower = lower
@@ -93,6 +93,20 @@ class Loaded:
         it = self._program
         mine = (self.result, self.hosts, self.writes, self.layouts, self.errors, self.functions)
         return (it.result, it.hosts, it.writes, it.layouts, it.errors, it.functions) == mine
+
+
+def device_of(key: tuple[Description, ...]) -> _devices.Device | None:
+    """On which a call of such arguments runs; None: the host."""
+    last = key[-1] if key else None
+    return _devices.of(f"{last.device_kind}:{last.index}") if last is not None and last.kind == Description.DEVICE else None
+
+
+def multiplies_by_library(multiplies: bool, key: tuple[Description, ...]) -> bool:
+    """Whether a program that multiplies matrices has the device's library do it, which is opened to know."""
+    device = device_of(key)
+    if not multiplies or device is None or not key[-1].uses_libraries:
+        return False
+    return not _ingot.why_no_library(device._handle, "blas")
 
 
 class Specialisation(_ingot.Specialisation):
@@ -141,8 +155,7 @@ class Specialisation(_ingot.Specialisation):
         self.keeps = {i: n for i, host in enumerate(self.hosts) if (n := kept_after(host[0])) is not None}
         self.watched = frozenset(i for i, host in enumerate(self.hosts) if watches(host[0]))
         self.key = key
-        last = key[-1] if key else None
-        self.device = _devices.of(f"{last.device_kind}:{last.index}") if last is not None and last.kind == Description.DEVICE else None
+        self.device = device_of(key)
         self.why = why
         self.made_at = time.time()
         self.seconds: dict[str, float] = {}  # that each step of making it took
@@ -240,7 +253,7 @@ class Specialisation(_ingot.Specialisation):
         else:
             return  # another thread was quicker
         self.tier = tier
-        self._store(code, tier)
+        self.store(code, tier)
 
     def _give_other(self, loaded: Any) -> None:
         """Has code find the C functions that it calls, and what replaces it in another floating-point state than the default one."""
@@ -284,12 +297,13 @@ class Specialisation(_ingot.Specialisation):
             return
         self.complete()
 
-    def _store(self, code: bytes, tier: Tier) -> None:
+    def store(self, code: bytes, tier: Tier) -> None:
+        """Has other processes load it, with its code, or without."""
         folder = cache()
-        if folder is None or self.keys is None or self.device is not None or self.program.linked:
+        if folder is None or self.keys is None or self.program.linked:
             return
         it = self.program
-        stored = Stored(self.result, self.hosts, it.writes, it.layouts, it.errors, it.multiplies, self.functions)
+        stored = Stored(self.result, self.hosts, it.writes, it.layouts, it.errors, it.multiplies, self.functions, self.multiplies_by_library, tuple(it.raises))
         try:
             self.not_stored = folder.keep(self.keys, self.guards, stored, int(tier), code)
         except Exception as error:  # no call may fail for it
@@ -313,9 +327,7 @@ class Specialisation(_ingot.Specialisation):
     @property
     def multiplies_by_library(self) -> bool:
         """Whether products of matrices are a library's of the device. It is opened where there are any."""
-        if self.device is None or not self.key[-1].uses_libraries:
-            return False
-        return self.program.multiplies and not _ingot.why_no_library(self.device._handle, "blas")
+        return multiplies_by_library(self.program.multiplies, self.key)
 
     def compile(self, texts: bool = False, target: str = "", quick: bool = False, any_state: bool = False) -> dict[str, Any]:
         """The object file and how it was made; with the IR and assembly if `texts`. `target`: for what else than for the
@@ -325,8 +337,9 @@ class Specialisation(_ingot.Specialisation):
         own = () if self.device is None else (self.device.code, self.multiplies_by_library, self._loading.most_threads, self._loading.fewest_blocks)
         code = (target,) if target else own
         threads = 1 if quick else _ingot.get_num_threads()
+        assembler = None if texts or target or self.device is None or self.load_options is not None else self.device._handle.assembler
         compile = functools.partial(self.program.compile, quick=quick, any_state=any_state)
-        return _ingot.with_room(compile, texts, threads, *code)
+        return _ingot.with_room(compile, texts, threads, assembler, *code)
 
 
 def example_of(leaves: list) -> tuple | None:

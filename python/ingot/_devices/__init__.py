@@ -39,6 +39,8 @@ class Device:
         What code for it is made for, such as ``"sm_90"``.
     capability : int
         The compute capability times ten.
+    driver : int
+        The version of a GPU's driver, 1000 times the major one: 13000. 0 where it has none.
     memory : int
         Bytes of memory.
     processors : int
@@ -64,13 +66,14 @@ class Device:
 
     __module__ = "ingot"
 
-    __slots__ = ("_handle", "block_memory", "block_threads", "capability", "code", "index", "kind", "memory", "name", "processors")
+    __slots__ = ("_handle", "block_memory", "block_threads", "capability", "code", "driver", "index", "kind", "memory", "name", "processors")
 
     kind: str
     name: str
     code: str
     index: int
     capability: int
+    driver: int
     memory: int
     processors: int
     block_threads: int
@@ -81,7 +84,7 @@ class Device:
         given = handle.properties if handle is not None else {}
         for name, text in (("kind", "cpu"), ("name", "cpu"), ("code", "")):
             setattr(self, name, given.get(name, text))
-        for name in ("index", "capability", "memory", "processors", "block_threads", "block_memory"):
+        for name in ("index", "capability", "driver", "memory", "processors", "block_threads", "block_memory"):
             setattr(self, name, given.get(name, 0))
 
     def __repr__(self) -> str:

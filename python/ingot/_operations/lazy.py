@@ -128,7 +128,9 @@ def function_of(steps: list[tuple[int, list[int]]], leaves: int, outputs: list[i
 
 @functools.cache
 def _alone(number: int, operands: int) -> Function:
-    return _compiled([(number, [~i for i in range(operands)])], operands, "t0")
+    made = _compiled([(number, [~i for i in range(operands)])], operands, "t0")
+    made._wants_code = False
+    return made
 
 
 _SEEN = {("ValueError", "lengths"), ("OverflowError", "numbers")}

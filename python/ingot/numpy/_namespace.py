@@ -129,10 +129,12 @@ class Namespace:
         self.own = _standard.OWN.get(original.__name__, {})
 
     def names(self) -> list[str]:
-        of_numpy = {name for name in (*self.original.__all__, *HOST) if hasattr(self.original, name)} - {"__version__"}
-        return sorted({*filter(self._has, of_numpy), *self.own, *self.parts})
+        return sorted({*filter(self._has, (*self.original.__all__, *HOST)), *self.own, *self.parts})
 
     def _has(self, name: str) -> bool:
+        """Whether a name is NumPy's and stands for something here. NumPy imports some modules when their names are asked for."""
+        if name == "__version__" or (name not in self.original.__all__ and name not in HOST) or not hasattr(self.original, name):
+            return False
         original = getattr(self.original, name)
         return is_own(name, original) or id(original) in registered()
 
@@ -144,7 +146,7 @@ class Namespace:
             return importlib.import_module(f"{self.name}.{name}")
         if name in self.own:
             return self.own[name]
-        if name in self.names():
+        if self._has(name):
             original = getattr(self.original, name)
             return original if is_own(name, original) else self._compiled(name, original)
         missing = f"module {self.name!r} has no attribute {name!r}"

@@ -67,6 +67,20 @@ TEST_F(LinkingTest, WhatCannotBeLinkedIsReported) {
   EXPECT_EQ(mapped({.linked = {{Kind::Ptx, "f.ptx", adds(10)}}}), (Words{11, 12, 13}));  // no harm is done
 }
 
+TEST_F(LinkingTest, WhatIsAssembledIsLoaded) {
+  const std::string text = std::string(kHead) + R"(
+.visible .entry fill(.param .u64 p) { .reg .b64 %p; ld.param.u64 %p, [p]; st.global.u32 [%p], 7; ret; })";
+  const std::optional<std::string> assembled = device_->assemble(text);
+  ASSERT_TRUE(assembled);
+  const auto code = device_->load_assembled(*assembled);
+  const Address p = words({0});
+  const Address given = p;
+  void* const arguments[] = {const_cast<Address*>(&given)};
+  device_->launch(code->kernel("fill"), {}, arguments);
+  EXPECT_EQ(read(p, 1), Words{7});
+  device_->free(p);
+}
+
 TEST_F(LinkingTest, TheToolkitWorksWithoutAGpu) {
   const LinkInput source{Kind::Source, "f.cu", "extern \"C\" __device__ int f(int x) { return 7 * x; }"};
   if (!jit_linker().why_none.empty()) GTEST_SKIP() << jit_linker().why_none;
