@@ -110,7 +110,7 @@ PYTHON_PLAN: dict[str, set[str]] = {
     "_host": {"_code", "_signatures"},
     "library": {"_host", "_routines"},
     "_objects": {"library", "_refusals"},
-    "_cache": {"_host", "_objects", "_environment"},
+    "_cache": {"_devices", "_host", "_objects", "_environment"},
     "_reports": {"_code", "_signatures"},
     "_calls": {"_cache", "_devices", "_profile", "_reports", "_routines"},
     "_operations": {"_calls"},

@@ -165,7 +165,7 @@ class Simplifier : public Rewriter {
     Nodes operands{arm == 0 ? b_.make(Op::invert, {condition}) : condition};
     for (const NodeId shown : use_all(source_.operands(raise))) operands.push_back(shown);
     set_location(raise);
-    if (std::ranges::find(checked_, operands[0]) != checked_.end()) return;
+    if (holds(operands[0])) return;
     b_.make(Op::check, operands, source_.attributes(raise));
     pass(operands[0]);
   }
@@ -297,26 +297,39 @@ class Simplifier : public Rewriter {
   }
   /// From here on a condition is known to hold.
   void pass(NodeId condition) {
-    checked_.push_back(condition);
+    hold(condition);
     ranges_.assume(condition, true);
+  }
+  bool holds(NodeId condition) const { return std::ranges::find(checked_, condition) != checked_.end(); }
+  /// A condition that need not be checked, and those that it consists of.
+  void hold(NodeId condition) {
+    if (holds(condition)) return;
+    checked_.push_back(condition);
+    if (b_.function().op(condition) != Op::bitwise_and) return;
+    for (size_t i = 0; i < 2; ++i) hold(b_.function().operand(condition, i));
   }
   /// A condition that holds, or has been checked on the path here, is not checked.
   void visit_check(NodeId id) {
     const NodeId condition = use(source_.operand(id, 0));
     if (is_constant(condition) && is_true(condition)) return;
-    if (std::ranges::find(checked_, condition) != checked_.end()) return;
+    if (holds(condition)) return;
     clone(id);
     pass(condition);
   }
   void enter_region(RegionId region) override {
     ranges_.enter();
     const NodeId owner = source_[region].owner;
-    if (owner && source_.op(owner) == Op::if_)
-      ranges_.assume(use(source_.operand(owner, 0)), region == source_.region(owner, 0));
     if (owner && ir::is_counted_loop(source_.op(owner)))
       ranges_.assume_positive(use(source_.operand(owner, 0)));
     if (owner && source_.op(owner) == Op::launch) ranges_.assume_extents(use_all(source_.operands(owner)));
     checked_before_.push_back(checked_.size());
+    if (owner && source_.op(owner) == Op::if_) {
+      const NodeId condition = use(source_.operand(owner, 0));
+      const bool holds = region == source_.region(owner, 0);
+      ranges_.assume(condition, holds);
+      if (holds) hold(condition);
+      else hold(b_.make(Op::invert, {condition}));
+    }
     loaded_before_.push_back(loaded_.size());
   }
   void leave_region(RegionId) override {
