@@ -3,6 +3,7 @@
 Each result has the bits of the CPU's, in every order of the blocks.
 """
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -38,7 +39,7 @@ def _flat(value):
 
 def tile_of(function, *arguments):
     """How many elements a block of the only launch takes, of as many as the first argument has."""
-    (launch,) = ingot.jit(function).explain(*arguments, device="emulated").launches.launches
+    (launch,) = function.explain(*arguments, device="emulated").launches.launches
     for size in range(256, 256 * 24, 256):
         if -(-len(arguments[0]) // size) == launch.grid[0]:
             return size
@@ -96,7 +97,7 @@ def test_lengths_around_tiles(dtype):
         return np.cumsum(a), np.maximum.accumulate(a), np.bitwise_or.accumulate(a)
 
     long = np.ones(1 << 17, dtype)
-    tiles = {tile_of(f, long) for f in (running_sum, lambda a: np.maximum.accumulate(a))}
+    tiles = {tile_of(ingot.jit(f), long) for f in (running_sum, lambda a: np.maximum.accumulate(a))}
     lengths = {0, 1, 31, 32, 33, SMALLEST * 40 + 7}
     for tile in tiles:
         lengths |= {tile - 1, tile, tile + 1, 2 * tile, 33 * tile + 1}
@@ -159,6 +160,50 @@ def test_a_million_and_three():
     on_both(lambda a, m: a[m], np.arange((1 << 20) + 3), rng.random((1 << 20) + 3) < 0.5)
 
 
+@ingot.jit(fastmath="reassoc")
+def relaxed_sum(a):
+    return np.cumsum(a)
+
+
+@ingot.jit(fastmath="reassoc")
+def relaxed_loop(x, out):
+    total, product = 1.0, 1.0
+    for i in range(len(x)):
+        total += x[i]
+        product *= 1 + x[i] / 100_000
+        out[i] = total - product
+    return total, product
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_sums_of_floats_in_any_order_have_a_fixed_one(dtype):
+    """Groups have 32 tiles: one less, as many, and some more than two."""
+    x = np.ones(1 << 18, dtype) / 1024
+    tile = tile_of(relaxed_sum, x)
+    bound = 300 * np.finfo(dtype).eps
+    for length in (0, 1, 31 * tile + 5, 32 * tile, 32 * tile + 1, 66 * tile + 7):
+        x = (rng.random(length) / 1024).astype(dtype)
+        first, second = (relaxed_sum(ingot.device_put(x, device)).to_host() for _ in range(2))
+        assert first.dtype == dtype and first.tobytes() == second.tobytes()
+        np.testing.assert_allclose(first, np.cumsum(x, dtype="c16" if np.iscomplexobj(x) else "f8"), rtol=bound)
+
+
+def test_loops_that_carry_floats_in_a_fixed_order():
+    x, out = rng.random(200_001), np.zeros(200_001)
+    on_device = ingot.device_put(out, device)
+    total, product = relaxed_loop(ingot.device_put(x, device), on_device)
+    running, growing = 1 + np.cumsum(x), np.cumprod(1 + x / 100_000)
+    np.testing.assert_allclose((total, product), (running[-1], growing[-1]), rtol=1e-12)
+    np.testing.assert_allclose(on_device.to_host(), running - growing, rtol=1e-12, atol=1e-12)
+
+
+def relaxed_digest():
+    x = np.random.default_rng(11).random(130_001)
+    out = ingot.device_put(np.zeros(len(x)), device)
+    found = relaxed_loop(ingot.device_put(x, device), out)
+    return hashlib.sha256(np.array(found).tobytes() + out.to_host().tobytes()).hexdigest()
+
+
 def test_graphs_launch_them_again():
     x = ingot.device_put(rng.integers(0, 9, 50_000), device)
     running = ingot.jit(lambda a: np.cumsum(a) + 1)
@@ -193,6 +238,7 @@ t.on_both(lambda a: a[a > 0], x)
 t.on_both(lambda a: np.minimum.accumulate(a), x.astype("f4"))
 t.on_both(t.counted, x, 3)
 t.on_both(t.several_values, x, x.astype("f4"), np.zeros(60_001, int))
+print(t.relaxed_digest())
 """
 
 
@@ -204,6 +250,7 @@ def test_orders_of_blocks(seed):
     environment = {**os.environ, **variables, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.split() == [relaxed_digest()]
 
 
 WAITING = """

@@ -119,7 +119,8 @@ void KernelScan::begin(NodeId count) {
 }
 
 void KernelScan::run(NodeId count, const std::function<void()>& prepare, const Growth& growth,
-                     const Iteration& iteration, const Inits& inits, std::span<const NodeId> cells) {
+                     const Iteration& iteration, const Inits& inits, std::span<const NodeId> cells,
+                     LookBack::Order order) {
   if (!kernels_.may_look_back()) {
     add_up(count, prepare, growth, inits, cells);
     if (iteration) run_after(prepare, growth, iteration);
@@ -127,7 +128,7 @@ void KernelScan::run(NodeId count, const std::function<void()>& prepare, const G
   }
   begin(count);
   look_back(
-      prepare, growth, inits, cells,
+      prepare, growth, inits, cells, order,
       [&](const Tile& own, NodeId tile, NodeId thread, const Nodes& before, const BlockScan::Scanned& given) {
         if (iteration) spread(own, tile, thread, scan_.combine(before, given.before), iteration);
       });
@@ -135,9 +136,9 @@ void KernelScan::run(NodeId count, const std::function<void()>& prepare, const G
 
 void KernelScan::look_back(
     const std::function<void()>& prepare, const Growth& growth, const Inits& inits,
-    std::span<const NodeId> cells,
+    std::span<const NodeId> cells, LookBack::Order order,
     const std::function<void(const Tile&, NodeId, NodeId, const Nodes&, const BlockScan::Scanned&)>& finish) {
-  LookBack others(kernels_, loops_, scan_);
+  LookBack others(kernels_, loops_, scan_, order);
   others.allocate(tiles_);
   kernels_.blocks(tiles_, [&](NodeId, NodeId thread) {
     prepare();
@@ -163,7 +164,7 @@ void KernelScan::add_up(NodeId count, const std::function<void()>& prepare, cons
     kernels_.when(loops_.equal(thread, b_.index(0)), [&] { scan_.store_all(before_, tile, values); });
   };
   if (kernels_.may_look_back()) {
-    look_back(prepare, growth, inits, cells,
+    look_back(prepare, growth, inits, cells, LookBack::Order::Any,
               [&](const Tile&, NodeId tile, NodeId thread, const Nodes& before, const BlockScan::Scanned&) {
                 keep(tile, thread, before);
               });

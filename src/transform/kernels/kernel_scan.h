@@ -21,9 +21,11 @@ class KernelScan {
   /// @name For associative combiners
   /// `prepare` is called at the top of each launch. What the values end with is stored into `cells`;
   /// `iteration` may be none.
-  /// One launch where blocks look back; else those of `add_up` and `run_after`.
+  /// One launch where blocks look back; else those of `add_up` and `run_after`. In a fixed order values are
+  /// the same each time, whatever the combiner.
   void run(NodeId count, const std::function<void()>& prepare, const Growth& growth,
-           const Iteration& iteration, const Inits& inits, std::span<const NodeId> cells);
+           const Iteration& iteration, const Inits& inits, std::span<const NodeId> cells,
+           LookBack::Order order = LookBack::Order::Any);
   /// What comes before each tile: one launch where blocks look back, else two, the first of which combines
   /// what the iterations of each tile give.
   void add_up(NodeId count, const std::function<void()>& prepare, const Growth& growth, const Inits& inits,
@@ -47,7 +49,7 @@ class KernelScan {
   int64_t tile_size() const { return kernels_.block_threads() * iterations_; }
   void begin(NodeId count);
   void look_back(const std::function<void()>& prepare, const Growth& growth, const Inits& inits,
-                 std::span<const NodeId> cells,
+                 std::span<const NodeId> cells, LookBack::Order order,
                  const std::function<void(const Tile& own, NodeId tile, NodeId thread, const Nodes& before,
                                           const BlockScan::Scanned& given)>& finish);
   void add_tiles(const std::function<void()>& prepare, const Inits& inits, std::span<const NodeId> cells);

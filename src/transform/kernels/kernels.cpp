@@ -686,12 +686,13 @@ class KernelOutliner : public Rewriter {
     };
     const auto inits = [&] { return use_all(source_.operands(id).subspan(1)); };
     const bool stores = ir::effects_of(source_, id).any(ir::effect::Write);
-    if (std::ranges::any_of(recurrences, &Recurrence::ordered)) {
-      scan.run_in_order(count, at_top, growth, stores ? KernelScan::Iteration(run) : KernelScan::Iteration(),
-                        inits, cells_of(results));
+    const KernelScan::Iteration iteration = stores ? KernelScan::Iteration(run) : KernelScan::Iteration();
+    const bool is_ordered = std::ranges::any_of(recurrences, &Recurrence::ordered);
+    if (is_ordered && !source_.relaxations().has(ir::Relaxation::reassoc)) {
+      scan.run_in_order(count, at_top, growth, iteration, inits, cells_of(results));
     } else {
-      scan.run(count, at_top, growth, stores ? KernelScan::Iteration(run) : KernelScan::Iteration(), inits,
-               cells_of(results));
+      scan.run(count, at_top, growth, iteration, inits, cells_of(results),
+               is_ordered ? LookBack::Order::Fixed : LookBack::Order::Any);
     }
     forget_ready();
     give(results);

@@ -22,8 +22,8 @@ DType word_of(DType dtype) {
 
 }  // namespace
 
-LookBack::LookBack(KernelWriter& kernels, LoopWriter& loops, BlockScan& scan)
-    : kernels_(kernels), loops_(loops), b_(loops.builder()), scan_(scan) {
+LookBack::LookBack(KernelWriter& kernels, LoopWriter& loops, BlockScan& scan, Order order)
+    : kernels_(kernels), loops_(loops), b_(loops.builder()), scan_(scan), order_(order) {
   for (const BlockScan::Slot& slot : scan_.slots()) {
     const size_t words = std::max<size_t>(base::size_of(slot.dtype) / sizeof(uint32_t), 1);
     words_of_.push_back(static_cast<int64_t>(words));
@@ -32,7 +32,10 @@ LookBack::LookBack(KernelWriter& kernels, LoopWriter& loops, BlockScan& scan)
 }
 
 void LookBack::allocate(NodeId tiles) {
-  const NodeId words = loops_.add(b_.index(kFirstWord), loops_.multiply(tiles, b_.index(words_)));
+  tiles_ = tiles;
+  NodeId rows = tiles;
+  if (order_ == Order::Fixed) rows = loops_.add(rows, loops_.ceiling(tiles, b_.index(KernelWriter::kWarp)));
+  const NodeId words = loops_.add(b_.index(kFirstWord), loops_.multiply(rows, b_.index(words_)));
   published_ = loops_.new_view({&words, 1}, DType::UInt64);
   b_.make(Op::clear, {b_.make(Op::buffer, {published_})});
 }
@@ -66,13 +69,25 @@ Nodes LookBack::before(NodeId tile, NodeId thread, const Nodes& own, const Nodes
   const NodeId is_first = loops_.equal(tile, zero);
   kernels_.when(loops_.less(thread, b_.index(KernelWriter::kWarp)), [&] {
     const NodeId is_one = loops_.equal(thread, zero);
+    const auto others = [&](const std::function<Nodes()>& look) {
+      return loops_.branch(is_first, scan_.types(), [&] { return inits; }, look);
+    };
+    if (order_ == Order::Fixed) {
+      kernels_.when(is_one, [&] { publish(tile, thread, word(OfTile), own); });
+      const Nodes found = others([&] { return look_into_group(tile, thread, inits); });
+      const NodeId group = b_.make(Op::floor_divide, {tile, b_.index(KernelWriter::kWarp)});
+      const NodeId begins = loops_.equal(loops_.multiply(group, b_.index(KernelWriter::kWarp)), tile);
+      kernels_.when(loops_.both(is_one, begins),
+                    [&] { publish(loops_.add(tiles_, group), thread, word(OfAll), found); });
+      kernels_.when(is_one, [&] { scan_.store_all(found_, zero, found); });
+      return;
+    }
     const Nodes all = scan_.combine(inits, own);
     Nodes given;
     for (size_t i = 0; i < own.size(); ++i) given.push_back(loops_.select(is_first, all[i], own[i]));
     kernels_.when(is_one,
                   [&] { publish(tile, thread, loops_.select(is_first, word(OfAll), word(OfTile)), given); });
-    const Nodes found = loops_.branch(
-        is_first, scan_.types(), [&] { return inits; }, [&] { return look_back(tile, thread); });
+    const Nodes found = others([&] { return look_back(tile, thread); });
     kernels_.when(is_one, [&] {
       kernels_.when(loops_.negate(is_first),
                     [&] { publish(tile, thread, word(OfAll), scan_.combine(found, own)); });
@@ -83,11 +98,11 @@ Nodes LookBack::before(NodeId tile, NodeId thread, const Nodes& own, const Nodes
   return scan_.load_all(found_, zero);
 }
 
-NodeId LookBack::position(NodeId tile, int64_t word) {
-  return loops_.add(loops_.multiply(tile, b_.index(words_)), b_.index(kFirstWord + word));
+NodeId LookBack::position(NodeId row, int64_t word) {
+  return loops_.add(loops_.multiply(row, b_.index(words_)), b_.index(kFirstWord + word));
 }
 
-void LookBack::publish(NodeId tile, NodeId lane, NodeId state, const Nodes& values) {
+void LookBack::publish(NodeId row, NodeId lane, NodeId state, const Nodes& values) {
   const NodeId high = b_.make(Op::left_shift, {state, word(kStateShift)});
   scan_.store_all(values_, lane, values);
   int64_t number = 0;
@@ -95,7 +110,7 @@ void LookBack::publish(NodeId tile, NodeId lane, NodeId state, const Nodes& valu
     for (int64_t k = 0; k < words_of_[i]; ++k) {
       const NodeId at = loops_.add(loops_.multiply(lane, b_.index(words_of_[i])), b_.index(k));
       const NodeId low = b_.cast(loops_.load(bits_[i], {&at, 1}), DType::UInt64);
-      b_.make(Op::atomic_store, {published_, position(tile, number++), loops_.either(high, low)},
+      b_.make(Op::atomic_store, {published_, position(row, number++), loops_.either(high, low)},
               {kDevice, kRelaxed});
     }
   }
@@ -106,8 +121,8 @@ NodeId LookBack::vote(ir::Question question, NodeId condition) {
                  {static_cast<int64_t>(question), static_cast<int64_t>(ir::Scope::Warp)});
 }
 
-/// The words of a tile, when those of all lanes' tiles are there.
-Nodes LookBack::wait_for(NodeId tile) {
+/// The words of a row, when those of all lanes' rows are there.
+Nodes LookBack::wait_for(NodeId row) {
   Nodes start{loops_.truth(true)};
   start.insert(start.end(), static_cast<size_t>(words_), word(0));
   const auto misses = [](std::span<const NodeId> now) {
@@ -118,7 +133,7 @@ Nodes LookBack::wait_for(NodeId tile) {
   const Nodes end = loops_.repeat(start, misses, [&](std::span<const NodeId>) {
     Nodes words;
     for (int64_t k = 0; k < words_; ++k)
-      words.push_back(b_.make(Op::atomic_load, {published_, position(tile, k)}, {kDevice, kRelaxed}));
+      words.push_back(b_.make(Op::atomic_load, {published_, position(row, k)}, {kDevice, kRelaxed}));
     const auto state = [&](NodeId of) { return b_.make(Op::right_shift, {of, word(kStateShift)}); };
     const NodeId first = state(words[0]);
     NodeId is_there = b_.make(Op::not_equal, {first, word(Missing)});
@@ -144,6 +159,36 @@ Nodes LookBack::values_of(NodeId lane, const Nodes& words) {
   return scan_.load_all(values_, lane);
 }
 
+/// The values of all lanes, the last lane's first, in all of them.
+Nodes LookBack::fold_warp(Nodes values) {
+  for (int32_t step = 1; step < KernelWriter::kWarp; step *= 2) {
+    Nodes left;
+    for (const NodeId value : values) left.push_back(kernels_.shuffle(ir::Source::Down, value, step));
+    values = scan_.combine(left, values);
+  }
+  for (NodeId& value : values) value = kernels_.shuffle(ir::Source::Index, value, 0);
+  return values;
+}
+
+/// The lanes of a warp have the tiles of the group, the first lane the last tile, with identities for those
+/// that are not before this one; before the first tile of a group they have all of the group before.
+Nodes LookBack::look_into_group(NodeId tile, NodeId lane, const Nodes& inits) {
+  const NodeId size = b_.index(KernelWriter::kWarp);
+  const NodeId last = loops_.subtract(tile, b_.index(1));
+  const NodeId group = b_.make(Op::floor_divide, {last, size});
+  const NodeId index = loops_.subtract(b_.index(KernelWriter::kWarp - 1), lane);
+  const NodeId own = loops_.add(loops_.multiply(group, size), index);
+  const NodeId counts = loops_.less_equal(own, last);
+  const Nodes none = scan_.identities();
+  Nodes values = values_of(lane, wait_for(loops_.minimum(own, last)));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = loops_.select(counts, values[i], none[i]);
+  values = fold_warp(values);
+  const Nodes before = loops_.branch(
+      loops_.equal(group, b_.index(0)), scan_.types(), [&] { return inits; },
+      [&] { return values_of(lane, wait_for(loops_.add(tiles_, group))); });
+  return scan_.combine(before, values);
+}
+
 /// The lanes of a warp have the 32 tiles before, the first one the nearest; before the first tile of all,
 /// they have that.
 Nodes LookBack::look_back(NodeId tile, NodeId lane) {
@@ -166,12 +211,7 @@ Nodes LookBack::look_back(NodeId tile, NodeId lane) {
     const NodeId counts = loops_.equal(loops_.both(ends, lower), u32(0));
     Nodes values = values_of(lane, words);
     for (size_t i = 0; i < values.size(); ++i) values[i] = loops_.select(counts, values[i], none[i]);
-    for (int32_t step = 1; step < KernelWriter::kWarp; step *= 2) {
-      Nodes left;
-      for (const NodeId value : values) left.push_back(kernels_.shuffle(ir::Source::Down, value, step));
-      values = scan_.combine(left, values);
-    }
-    for (NodeId& value : values) value = kernels_.shuffle(ir::Source::Index, value, 0);
+    values = fold_warp(values);
     const Nodes both = scan_.combine(values, now.subspan(3));
     Nodes next{loops_.subtract(now[0], b_.index(KernelWriter::kWarp)), loops_.equal(ends, u32(0)),
                loops_.truth(false)};

@@ -9,11 +9,16 @@ namespace ingot::transform {
 /// tiles at a time have published, up to one that has all before it, too, and publishes that of its own.
 /// Where `KernelWriter::may_look_back`.
 ///
+/// In a fixed order of combining, for values that it changes: tiles form groups of 32. Each tile combines
+/// those of its group before it with what comes before the group, which the group's first tile publishes.
+///
 /// A value is published as words of 64 bits, each with 32 bits of it and the state: a reader has the value
 /// when the states of all its words are the same.
 class LookBack {
  public:
-  LookBack(KernelWriter& kernels, LoopWriter& loops, BlockScan& scan);
+  enum class Order : uint8_t { Any, Fixed };
+
+  LookBack(KernelWriter& kernels, LoopWriter& loops, BlockScan& scan, Order order = Order::Any);
 
   /// Before the launch: memory for so many tiles, as many as there are blocks.
   void allocate(NodeId tiles);
@@ -28,11 +33,13 @@ class LookBack {
  private:
   enum State : uint8_t { Missing, OfTile, OfAll };  // OfAll: of the tile and all before it
 
-  NodeId position(NodeId tile, int64_t word);
-  void publish(NodeId tile, NodeId lane, NodeId state, const Nodes& values);
-  Nodes wait_for(NodeId tile);
+  NodeId position(NodeId row, int64_t word);
+  void publish(NodeId row, NodeId lane, NodeId state, const Nodes& values);
+  Nodes wait_for(NodeId row);
   Nodes values_of(NodeId lane, const Nodes& words);
+  Nodes fold_warp(Nodes values);
   Nodes look_back(NodeId tile, NodeId lane);
+  Nodes look_into_group(NodeId tile, NodeId lane, const Nodes& inits);
   NodeId vote(ir::Question question, NodeId condition);
   NodeId word(uint64_t number) { return b_.constant(number); }
 
@@ -40,13 +47,17 @@ class LookBack {
   LoopWriter& loops_;
   ir::Builder& b_;
   BlockScan& scan_;
+  Order order_;
   std::vector<int64_t> words_of_;  ///< by slot
-  int64_t words_ = 0;              ///< of a tile
-  NodeId published_;               ///< the counter of tiles that are taken, then the words of each
-  NodeId number_;                  ///< in the block's memory: its tile,
-  Nodes found_;                    ///< ... what comes before it, by slot,
-  Nodes values_;                   ///< ... for each lane a value, by slot,
-  Nodes bits_;                     ///< ... and the same memory as words of up to 32 bits
+  int64_t words_ = 0;              ///< of a row
+  NodeId tiles_;
+  /// The counter of tiles that are taken; then rows of words, of each tile and, where the order is fixed, of
+  /// what comes before each group.
+  NodeId published_;
+  NodeId number_;  ///< in the block's memory: its tile,
+  Nodes found_;    ///< ... what comes before it, by slot,
+  Nodes values_;   ///< ... for each lane a value, by slot,
+  Nodes bits_;     ///< ... and the same memory as words of up to 32 bits
 };
 
 }  // namespace ingot::transform
