@@ -123,6 +123,7 @@ class CudaDevice final : public DriverDevice {
   void fill(Address to, std::byte value, int64_t bytes) override;
   bool copy_from(Device& other, Address to, Address from, int64_t bytes) override;
   void* allocate_pinned(int64_t bytes) override;
+  bool has_mapped_memory() const override { return true; }
   void* allocate_mapped(int64_t bytes) override;
   void* allocate_managed(int64_t bytes) override;
   void free_pinned(void* address) noexcept override;
@@ -141,8 +142,7 @@ class CudaDevice final : public DriverDevice {
   bool reset() override;
 
   const CudaDriver& driver() const { return driver_; }
-  /// Changes with each reset: objects of another life are gone.
-  uint64_t life() const { return life_.load(std::memory_order_relaxed); }
+  uint64_t life() const override { return life_.load(std::memory_order_relaxed); }
   /// Whether something made in this life is still there to be destroyed.
   bool lives(uint64_t life) const noexcept;
 

@@ -1,5 +1,7 @@
 #include "devices/cuda_sequence.h"
 
+#include "base/error.h"
+
 namespace ingot::devices {
 
 namespace {
@@ -72,6 +74,7 @@ void CudaSequence::add(const Step& step) {
     const CudaFillNode fill = fill_of(step);
     device_.check(driver.graph_add_fill(&node, graph_, after, count, &fill, device_.context_), kGraph);
   } else {
+    INGOT_ASSERT(step.kind == Step::Kind::Launch, "routines are steps between sequences");
     const auto& code = static_cast<const CudaKernel&>(*step.kernel);
     code.require(device_);
     code.allow(step.launch.shared_bytes);

@@ -188,8 +188,9 @@ class Device {
   Traffic traffic() const { return {to_device_, to_host_}; }
   /// Host memory that copies need not wait for; null if there is none.
   virtual void* allocate_pinned(int64_t bytes) = 0;
-  /// Such memory that kernels may use, too; null if there is none left. Throws DeviceError where the driver
-  /// has no such memory.
+  /// Whether the driver has such memory that kernels may use, too.
+  virtual bool has_mapped_memory() const { return false; }
+  /// ... null if there is none left. Throws DeviceError where the driver has none.
   virtual void* allocate_mapped(int64_t bytes);
   /// Memory that the host and kernels both use, and that moves to where it is used; null if there is none
   /// left, or more than the device has is asked for. Throws DeviceError where there is no such memory that
@@ -236,6 +237,8 @@ class Device {
   /// the driver's primary context lose it. Objects from before throw DeviceError, and may be destroyed,
   /// memory may be freed. For tests.
   virtual bool reset() = 0;
+  /// Changes with each reset: objects of another life are gone.
+  virtual uint64_t life() const { return 0; }
 
  protected:
   void count_to_device(int64_t bytes) { to_device_.fetch_add(bytes, std::memory_order_relaxed); }

@@ -96,9 +96,13 @@ class Libraries {
   Sparse& sparse();
   Placing& placing() { return *placing_; }
 
-  /// Puts a routine of the IR's library table (`matmul`, `fft.fft`, `linalg.solve`) on views of inputs and
-  /// outputs into the stream, as it is called outside of compiled code. False, with nothing done: the
-  /// libraries that can be used do not have it for these views. Throws LibraryError, DeviceError.
+  /// Whether the libraries that can be used have a routine of the IR's library table (`matmul`, `fft.fft`,
+  /// `linalg.solve`) for views of inputs and outputs.
+  bool has(std::string_view routine, std::span<const DeviceView> operands);
+  /// Whether the host need not wait for what the routine finds.
+  static bool runs_late(std::string_view routine);
+  /// Puts it into the stream, as it is called outside of compiled code. False, with nothing done: the
+  /// libraries do not have it. Throws LibraryError, DeviceError.
   bool run(std::string_view routine, std::span<const DeviceView> operands);
 
   /// Destroys what was made for a stream that is about to be destroyed. The context is current.

@@ -26,6 +26,7 @@ class ListSequence final : public Sequence {
         case Step::Kind::Launch: launch(step); break;
         case Step::Kind::Copy: device_.copy(step.to, step.from, step.bytes); break;
         case Step::Kind::Fill: device_.fill(step.to, step.value, step.bytes); break;
+        case Step::Kind::Routine: (void)device_.libraries()->run(step.routine, step.views); break;
       }
     }
   }
@@ -42,9 +43,48 @@ class ListSequence final : public Sequence {
   std::vector<Step> steps_;
 };
 
+/// Steps among which are routines of libraries: those between them are sequences of the driver's.
+class PartedSequence final : public Sequence {
+ public:
+  PartedSequence(Device& device, std::span<const Step> steps) {
+    for (size_t begin = 0, end = 0; begin < steps.size(); begin = end) {
+      const bool calls = is_routine(steps[begin]);
+      while (end < steps.size() && is_routine(steps[end]) == calls) ++end;
+      const auto own = steps.subspan(begin, end - begin);
+      parts_.push_back(
+          {begin, end, calls ? std::make_unique<ListSequence>(device, own) : device.make_sequence(own)});
+    }
+  }
+  static bool is_routine(const Step& step) { return step.kind == Step::Kind::Routine; }
+
+  void launch() override {
+    for (const Part& part : parts_) part.sequence->launch();
+  }
+  void replace(size_t n, const Step& step) override {
+    const auto part = std::ranges::upper_bound(parts_, n, {}, &Part::end);
+    part->sequence->replace(n - part->begin, step);
+  }
+
+ private:
+  struct Part {
+    size_t begin, end;  ///< of the steps
+    std::unique_ptr<Sequence> sequence;
+  };
+  std::vector<Part> parts_;
+};
+
+std::unique_ptr<Sequence> sequence_of(Device& device, std::span<const Step> steps) {
+  if (std::ranges::none_of(steps, PartedSequence::is_routine)) return device.make_sequence(steps);
+  return std::make_unique<PartedSequence>(device, steps);
+}
+
 }  // namespace
 
 void Step::set_address(size_t n, Address address) {
+  if (kind == Kind::Routine) {
+    views[n].data = address;
+    return;
+  }
   if (kind != Kind::Launch) {
     (n == 0 ? to : from) = address;
     return;
@@ -133,7 +173,7 @@ Graph::Graph(Recording& recording)
   size_t begin = 0;
   const auto add = [&](size_t end) {
     if (begin == end && !pieces_.empty()) return;
-    pieces_.push_back({begin, end, device_.make_sequence(std::span(steps_).subspan(begin, end - begin))});
+    pieces_.push_back({begin, end, sequence_of(device_, std::span(steps_).subspan(begin, end - begin))});
     begin = end;
   };
   for (const Recording::Wait& wait : waits_) add(wait.before);

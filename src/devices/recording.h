@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "devices/device.h"
+#include "devices/libraries.h"
 
 /// Work that a device is given once, and does many times: a thread's launches, copies and fills are captured
 /// instead of done, and a graph of them is launched.
@@ -35,7 +36,7 @@ struct Argument {
 
 /// One operation of a stream.
 struct Step {
-  enum class Kind : uint8_t { Launch, Copy, Fill };
+  enum class Kind : uint8_t { Launch, Copy, Fill, Routine };
   Kind kind = Kind::Launch;
   // Of a launch.
   const Kernel* kernel = nullptr;
@@ -46,6 +47,9 @@ struct Step {
   Address from = 0;
   int64_t bytes = 0;
   std::byte value{};
+  // Of a routine of the device's libraries.
+  std::string routine{};
+  std::vector<DeviceView> views{};
 
   /// Calls `fn` with each address that is in it.
   template <class Fn>
@@ -195,6 +199,10 @@ void Step::each_address(Fn&& fn) const {
   if (kind == Kind::Launch) {
     for (const Argument& argument : arguments)
       if (argument.is_address) fn(std::bit_cast<std::array<Address, 2>>(argument.value)[0]);
+    return;
+  }
+  if (kind == Kind::Routine) {
+    for (const DeviceView& view : views) fn(view.data);
     return;
   }
   fn(to);

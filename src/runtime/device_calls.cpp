@@ -21,6 +21,7 @@
 #include "runtime/buffer_list.h"
 #include "runtime/context.h"
 #include "runtime/device_error.h"
+#include "runtime/kernel_report.h"
 #include "runtime/sorts.h"
 #include "runtime/symbols.h"
 
@@ -150,17 +151,15 @@ Kernels& kernels() {
   return all;
 }
 
-constexpr KernelError kNoError{KernelError::kNone, 0, 0, 0, {}};
-
 /// Captures a launch instead of doing it.
 void record_launch(Recording& recording, Device& device, devices::Step step, const KernelCall& call) {
   Address address = 0;
   std::shared_ptr<GraphMemory> report;
   if (call.may_raise != 0) {
-    report = recording.allocate_separate(sizeof kNoError);
+    report = recording.allocate_separate(sizeof kNoKernelError);
     address = report->address();
     const Recording::Suspended suspended;
-    device.write(address, &kNoError, sizeof kNoError);
+    device.write(address, &kNoKernelError, sizeof kNoKernelError);
     call.arguments[0] = &address;
   }
   for (int64_t i = 0; i < call.count; ++i) {
@@ -261,6 +260,21 @@ void stage(Staged& staged, std::string_view layout, void** slots) {
   staged.read();
 }
 
+/// Captures a routine instead of doing it, if a library of the device has it.
+bool record_routine(Recording& recording, Device& device, const char* what,
+                    std::vector<devices::DeviceView> views) {
+  {
+    const Recording::Suspended suspended;
+    if (!device.libraries()->has(what, views)) return false;
+  }
+  if (!devices::Libraries::runs_late(what)) Recording::refuse("a routine whose result the host waits for");
+  devices::Step step{devices::Step::Kind::Routine};
+  step.routine = what;
+  step.views = std::move(views);
+  recording.add(device, std::move(step));
+  return true;
+}
+
 /// Whether a library of the device has done it.
 bool run_by_library(Device& device, const char* what, std::string_view layout, void** slots) {
   devices::Libraries* const libraries = device.libraries();
@@ -271,6 +285,9 @@ bool run_by_library(Device& device, const char* what, std::string_view layout, v
     const int64_t* const strides = view.strides(rank);
     views.push_back({dtype, address_of(view.data), {lengths, lengths + rank}, {strides, strides + rank}});
   });
+  if (Recording* const recording = Recording::of_thread(); recording != nullptr) [[unlikely]] {
+    return record_routine(*recording, device, what, std::move(views));
+  }
   devices::ObservedLaunch observed(device, what);
   const bool has_run = libraries->run(what, views);
   if (!has_run) observed.forget();
@@ -362,21 +379,19 @@ Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept
       device.launch(kernel, launch, {call->arguments, count});
       return 0;
     }
-    KernelError error = kNoError;
-    const std::unique_ptr<Buffer, FreeBuffer> memory(allocate_on_device(&device, sizeof error));
-    Address report = address_of(memory->data);
-    device.write(report, &error, sizeof error);
-    call->arguments[0] = &report;
+    KernelReport report(device);
+    Address address = report.address();
+    call->arguments[0] = &address;
     {
       const devices::ObservedLaunch observed(device, call->name);
       device.launch(kernel, launch, {call->arguments, count});
     }
     let_go(*context);
-    device.read(&error, report, sizeof error);
-    if (error.iteration == KernelError::kNone) return 0;
-    context->error.site = error.site;
-    std::copy_n(error.arguments, Error::kMaxArguments, context->error.arguments);
-    return error.status;
+    const std::optional<KernelError> error = report.wait();
+    if (!error) return 0;
+    context->error.site = error->site;
+    std::copy_n(error->arguments, Error::kMaxArguments, context->error.arguments);
+    return error->status;
   });
 }
 
@@ -386,7 +401,7 @@ std::optional<Error> look_at_record(void* device, const void* report) {
   on.read(&found.iteration, address_of(report), sizeof found.iteration);
   if (found.iteration == KernelError::kNone) return std::nullopt;
   on.read(&found, address_of(report), sizeof found);
-  on.write(address_of(report), &kNoError, sizeof kNoError);
+  on.write(address_of(report), &kNoKernelError, sizeof kNoKernelError);
   Error error{found.status, found.site, {}, 0, {}};
   std::copy_n(found.arguments, Error::kMaxArguments, error.arguments);
   return error;
@@ -435,8 +450,9 @@ Status ingot_v1_device_outside(Context* context, const char* what, const char* l
     return ingot_v1_outside(context, what, layout, number, slots);
   let_go(*context);
   return guarded(*context, [&]() -> Status {
-    Recording::refuse(is_host ? "a call of Python" : "a routine that runs on the host");
+    if (is_host) Recording::refuse("a call of Python");
     if (run_by_library(device_of(context), what, layout, slots)) return 0;
+    Recording::refuse("a routine that runs on the host");
     Staged staged(device_of(context));
     stage(staged, layout, slots);
     const Status status = ingot_v1_outside(context, what, layout, number, slots);

@@ -845,3 +845,52 @@ with ingot.device("emulated"):
     environment = {**os.environ, "INGOT_EMULATOR_SEED": str(seed)}
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment)
     assert run.stdout == "True True\n", run.stderr
+
+
+@ingot.jit
+def stepped(a, x, out):
+    """Kernels before, between and after products."""
+    scaled = a * 2
+    first = scaled @ x
+    out[:] = (first + 1) @ x
+    return first - out
+
+
+@ingot.jit
+def smoothed(x):
+    spectrum = np.fft.fft(x)
+    return np.fft.ifft(spectrum * 2).real + 1
+
+
+def test_routines_are_steps_of_a_graph(compiled):
+    a, x = (filled((12, 12), "float64", seed) for seed in (1, 2))
+    out = put(np.zeros((12, 12)))
+    before = jobs("blas")
+    graph = ingot.graph(stepped, put(a), put(x), out)
+    assert jobs("blas") == before and not out.to_host().any()
+    for _ in range(2):
+        close(graph(), (2 * a @ x) - (2 * a @ x + 1) @ x, 1000)
+        close(out, (2 * a @ x + 1) @ x, 1000)
+    assert jobs("blas") == before + 4
+
+
+def test_graphs_with_routines_take_other_arrays(compiled):
+    a, x = (filled((9, 9), "float32", seed) for seed in (3, 4))
+    graph = ingot.graph(stepped, put(a), put(x), put(np.zeros((9, 9), "f4")))
+    out = put(np.zeros((9, 9), "f4"))
+    close(graph(put(x), put(a), out), (2 * x @ a) - (2 * x @ a + 1) @ a, 1000)
+    close(out, (2 * x @ a + 1) @ a, 1000)
+    assert graph.captures == 1
+
+
+def test_transforms_are_steps_of_a_graph(compiled):
+    x = filled(32, "float64")
+    graph = ingot.graph(smoothed, put(x))
+    for seed in (0, 5):
+        close(graph(put(filled(32, "float64", seed))), 2 * filled(32, "float64", seed) + 1, 1000)
+
+
+def test_routines_that_are_waited_for_are_refused_in_a_graph(compiled):
+    a = np.eye(4) + 1
+    with pytest.raises(ingot.UnsupportedError, match="a routine whose result the host waits for in a graph"):
+        ingot.graph(ingot.jit(lambda m: np.linalg.inv(m)), put(a))

@@ -34,7 +34,10 @@ DeviceView with_column(const DeviceView& vectors) {
 struct Routine {
   std::vector<LibraryKind> needs;
   std::function<bool(Views)> run;
+  bool reports = true;  ///< in the last operand, whether it has failed
 };
+
+bool is_transform(std::string_view name) { return name.starts_with("fft."); }
 
 /// The routines of the libraries of one device.
 class Routines {
@@ -47,6 +50,13 @@ class Routines {
     const auto fft = [&](bool is_inverse) {
       return Routine{{LibraryKind::Fft}, [=, this](Views v) { return transform(v, is_inverse); }};
     };
+    if (name == "matmul")
+      return Routine{{LibraryKind::Blas},
+                     [&](Views v) {
+                       libraries_.blas().product(1, {v[0]}, {v[1]}, 0, v[2]);
+                       return true;
+                     },
+                     false};
     if (name == "fft.fft" || name == "fft.rfft_n_even" || name == "fft.rfft_n_odd") return fft(false);
     if (name == "fft.ifft" || name == "fft.irfft") return fft(true);
     if (name == "linalg.solve")
@@ -195,21 +205,22 @@ bool fits(Views operands) {
 
 }  // namespace
 
-bool Libraries::run(std::string_view name, Views operands) {
-  if (name == "matmul") {
-    if (!fits(operands) || !why_none(LibraryKind::Blas).empty()) return false;
-    blas().product(1, {operands[0]}, {operands[1]}, 0, operands[2]);
-    return true;
-  }
+bool Libraries::has(std::string_view name, Views operands) {
   Routines routines(device_, *this);
   const std::optional<Routine> routine = routines.find(name);
-  if (!routine || !fits(operands.first(operands.size() - 1))) return false;
-  const bool is_transform = name.starts_with("fft.");
-  if (is_transform && !(operands[0].is_dense() && operands[2].is_dense())) return false;
-  for (const LibraryKind kind : routine->needs)
-    if (!why_none(kind).empty()) return false;
-  const int64_t has_failed = routine->run(operands) ? 0 : 1;
-  device_.write(operands.back().data, &has_failed, sizeof has_failed);
+  const size_t numbers = routine && routine->reports ? 1 : 0;
+  if (!routine || !fits(operands.first(operands.size() - numbers))) return false;
+  if (is_transform(name) && !(operands[0].is_dense() && operands[2].is_dense())) return false;
+  return std::ranges::all_of(routine->needs, [&](LibraryKind kind) { return why_none(kind).empty(); });
+}
+
+bool Libraries::runs_late(std::string_view name) { return name == "matmul" || is_transform(name); }
+
+bool Libraries::run(std::string_view name, Views operands) {
+  if (!has(name, operands)) return false;
+  const Routine routine = *Routines(device_, *this).find(name);
+  const int64_t has_failed = routine.run(operands) ? 0 : 1;
+  if (routine.reports) device_.write(operands.back().data, &has_failed, sizeof has_failed);
   return true;
 }
 

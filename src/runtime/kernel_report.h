@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+
+#include "devices/device.h"
+#include "runtime/abi.h"
+#include "runtime/context.h"
+
+namespace ingot::runtime {
+
+inline constexpr KernelError kNoKernelError{KernelError::kNone, 0, 0, 0, {}};
+
+/// The error report of a launch that may raise. It is in memory that the host and kernels both use, where the
+/// driver has such: then nothing is copied. What has been read is kept for other launches of the device.
+class KernelReport {
+ public:
+  /// Throws devices::DeviceError.
+  explicit KernelReport(devices::Device& device);
+  ~KernelReport();
+  KernelReport(const KernelReport&) = delete;
+  KernelReport& operator=(const KernelReport&) = delete;
+
+  /// For kernels.
+  devices::Address address() const { return address_; }
+  /// Waits for the launch, in the thread's stream; what its threads have reported, if they have. Throws
+  /// devices::DeviceError.
+  std::optional<KernelError> wait();
+
+ private:
+  devices::Device& device_;
+  KernelError* shared_ = nullptr;  ///< null: in the device's memory
+  OwnedBuffer own_;
+  devices::Address address_ = 0;
+  uint64_t life_ = 0;  ///< of the device
+  bool is_read_ = false;
+};
+
+}  // namespace ingot::runtime
