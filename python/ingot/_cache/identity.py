@@ -25,8 +25,11 @@ def files_of(folder: str, known: Files, digest: Digest, inside: str = "") -> Fil
     with os.scandir(folder) as entries:
         for entry in entries:
             name = inside + entry.name
-            if entry.name.endswith((".py", ".so", ".bin")) and os.path.exists(entry.path):  # a link's file may have gone
-                status = entry.stat()
+            if entry.name.endswith((".py", ".so", ".bin")):
+                try:
+                    status = entry.stat()
+                except FileNotFoundError:  # a link's file may have gone
+                    continue
                 size, time, content = known.get(name, (-1, 0, b""))
                 if (size, time) != (status.st_size, status.st_mtime_ns):
                     with open(entry.path, "rb") as file:
@@ -52,6 +55,8 @@ def from_text(text: str) -> Files:
 
 
 _seen: Files = {}
+_digest = b""
+"""Of the files as they were seen."""
 
 
 def build(digest: Digest) -> bytes:
@@ -61,14 +66,16 @@ def build(digest: Digest) -> bytes:
             return bytes.fromhex(_text(DIGEST))
         except (OSError, ValueError):  # it was not made by the build
             pass
-    global _seen
+    global _digest, _seen
     if not _seen:
         try:
             _seen = from_text(_text(FILES))
         except (OSError, ValueError):
             _seen = {}
-    _seen = files_of(PACKAGE, _seen, digest)
-    return digest_of(_seen, digest)
+    files = files_of(PACKAGE, _seen, digest)
+    if files != _seen or not _digest:
+        _seen, _digest = files, digest_of(files, digest)
+    return _digest
 
 
 def _text(name: str) -> str:
