@@ -36,6 +36,7 @@ _MOST_OF_BLOCK = (1024, 1024, 64)
 _MOST_OF_GRID = (2**31 - 1, 65535, 65535)
 _THREADS_OF_FORALL = 128
 _MOST_CONFIGURED = 64
+_NO_CONFIGURATION = object()
 
 
 def _extents(given: Any, what: str, most: tuple[int, ...]) -> tuple[int, int, int]:
@@ -111,6 +112,9 @@ class ConfiguredKernel:
         if self.sharedmem < 0:
             raise ValueError(f"the bytes of shared memory are not negative: {sharedmem!r}")
         self._numbers = (*self.griddim, *self.blockdim, self.sharedmem)
+        # What launches with arguments that decide where it runs, as they are; it has so many. -1: there is none.
+        self._direct: Callable[..., Any] | None = None
+        self._count: int = kernel._count if self.stream is None and kernel.signatures is None else -1
 
     def _of(self, kernel: Kernel | None) -> ConfiguredKernel:
         """The same grid, which is not checked again."""
@@ -119,15 +123,16 @@ class ConfiguredKernel:
         return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        kernel = self.kernel
-        # The way of a launch whose arguments decide where it runs, as they are: most launches.
-        if self.stream is None and not kwargs and kernel.signatures is None and len(args) == kernel._count:
+        if not kwargs and len(args) == self._count:
             for value in args:
                 if type(value) is Array:
-                    run = kernel._functions.get((None, self.sharedmem > 0)) or kernel._function(None, self.sharedmem > 0)
-                    run(*self._numbers, *args)
+                    (self._direct or self._make_direct())(*args)
                     return
-        kernel._launch(self, args, kwargs)
+        self.kernel._launch(self, args, kwargs)
+
+    def _make_direct(self) -> Callable[..., Any]:
+        self._direct = functools.partial(self.kernel._function(None, self.sharedmem > 0), *self._numbers)
+        return self._direct
 
     def __repr__(self) -> str:
         return f"<ingot.cuda kernel {self.kernel.__module__}.{self.kernel.__qualname__}[{self.griddim}, {self.blockdim}]>"
@@ -239,13 +244,21 @@ class Kernel(Inspected):
         # How many arguments a launch has that takes them as they are; -1: it binds them.
         self._count: int = -1 if parameters.has_rest else len(parameters.names)
         self._configured: dict[tuple[Any, ...], ConfiguredKernel] = {}
+        self._last: tuple[Any, Any] = _NO_CONFIGURATION, None
 
     def __repr__(self) -> str:
         return f"<ingot.cuda kernel {self.__module__}.{self.__qualname__}>"
 
     def __getitem__(self, configuration: Any) -> ConfiguredKernel:
+        last, known = self._last
+        if configuration is last:  # a constant of the caller's code
+            return known._of(self)
         is_kept = _is_of_ints(configuration)
-        if is_kept and (known := self._configured.get(configuration)) is not None:
+        known = self._configured.get(configuration) if is_kept else None
+        if known is not None:
+            if known._count >= 0 and (run := self._functions.get((None, known.sharedmem > 0))) is not None:
+                known._direct = functools.partial(run, *known._numbers)
+                self._last = configuration, known
             return known._of(self)
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
             raise ValueError(
