@@ -112,19 +112,21 @@ void Lowering::compress_in_tiles(NodeId id, const Nodes& rest) {
   const auto holds = [&](NodeId k) { return element(mask, loops_.unflatten(k, mask_lengths)); };
   const auto growth = [&](NodeId k) { return Nodes{b_.cast(holds(k), DType::Int64)}; };
   KernelWriter kernels(loops_, machine_);
-  KernelScan scan(kernels, loops_, {{Op::add, DType::Int64, base::Scalar{}}});
+  KernelScan scan(kernels, loops_, {{Op::add, DType::Int64, base::Scalar{}}},
+                  {{Op::add, DType::Int32, base::Scalar{}}});
   scan.add_up(loops_.product(mask_lengths), at_top, growth, [&] { return Nodes{zero}; }, {&cell, 1});
   Nodes lengths{loops_.load(cell, {&zero, 1})};
   lengths.insert(lengths.end(), rest.begin(), rest.end());
   const NodeId view = loops_.new_view(lengths, dtype_of(id));
   const NodeId positions = rest.empty() ? NodeId() : loops_.new_view({&lengths[0], 1}, DType::Int64);
-  scan.run_after(at_top, growth, [&](NodeId k, Indices before, Indices) {
+  scan.run_after(at_top, growth, [&](NodeId k, Indices before, Indices after) {
     const auto keep = [&] {
       if (rest.empty()) loops_.store(view, before, element(x, loops_.unflatten(k, mask_lengths)));
       else loops_.store(positions, before, k);
       return Nodes();
     };
-    loops_.branch(holds(k), {}, keep, [] { return Nodes(); });
+    const NodeId counts = b_.make(Op::not_equal, {before[0], after[0]});
+    loops_.branch(counts, {}, keep, [] { return Nodes(); });
   });
   if (!rest.empty())
     loops_.nest(lengths, [&](Indices to) {

@@ -22,10 +22,17 @@ constexpr int64_t kAtOnce = 8;
 
 }  // namespace
 
-KernelScan::KernelScan(KernelWriter& kernels, LoopWriter& loops, std::vector<BlockScan::Slot> slots)
-    : kernels_(kernels), loops_(loops), b_(loops.builder()), scan_(kernels, loops, std::move(slots)) {
+KernelScan::KernelScan(KernelWriter& kernels, LoopWriter& loops, std::vector<BlockScan::Slot> slots,
+                       std::vector<BlockScan::Slot> of_tile)
+    : kernels_(kernels),
+      loops_(loops),
+      b_(loops.builder()),
+      scan_(kernels, loops, std::move(slots)),
+      in_tile_(kernels, loops, std::move(of_tile)),
+      is_narrow_(scan_.types() != in_tile_.types()) {
   int64_t bytes = 0;
-  for (const BlockScan::Slot& slot : scan_.slots()) bytes += static_cast<int64_t>(base::size_of(slot.dtype));
+  for (const BlockScan::Slot& slot : in_tile_.slots())
+    bytes += static_cast<int64_t>(base::size_of(slot.dtype));
   // What threads exchange takes as much as an iteration of each.
   const int64_t fitting = kTileBytes / (bytes * kernels_.block_threads()) - 1;
   iterations_ = std::clamp<int64_t>((fitting - 1) | 1, 1, kIterationsOfThread);
@@ -36,6 +43,18 @@ Nodes KernelScan::growth_at(NodeId iteration, const Growth& growth) {
   return loops_.branch(
       loops_.less(iteration, count_), scan_.types(), [&] { return growth(iteration); },
       [&] { return scan_.identities(); });
+}
+
+Nodes KernelScan::narrowed(const Nodes& values) {
+  Nodes all;
+  for (size_t i = 0; i < values.size(); ++i) all.push_back(b_.cast(values[i], in_tile_.types()[i].dtype()));
+  return all;
+}
+
+Nodes KernelScan::widened(const Nodes& values) {
+  Nodes all;
+  for (size_t i = 0; i < values.size(); ++i) all.push_back(b_.cast(values[i], scan_.types()[i].dtype()));
+  return all;
 }
 
 /// Iterations of a thread of which neighbouring threads have the neighbours; `k`: the number in the tile.
@@ -57,7 +76,7 @@ void KernelScan::load_tile(const Tile& own, NodeId tile, NodeId thread, const Gr
   const auto one_by_one = [&] {
     each_of_tile(tile, thread, [&](NodeId iteration, NodeId k) {
       const auto before = static_cast<int64_t>(b_.function().node_count());
-      scan_.store_all(own.values, k, growth_at(iteration, growth));
+      in_tile_.store_all(own.values, k, narrowed(growth_at(iteration, growth)));
       nodes = static_cast<int64_t>(b_.function().node_count()) - before;
     });
     return Nodes();
@@ -67,10 +86,10 @@ void KernelScan::load_tile(const Tile& own, NodeId tile, NodeId thread, const Gr
     const NodeId first = loops_.add(loops_.multiply(tile, b_.index(tile_size())), thread);
     std::vector<Nodes> given;
     for (int64_t i = 0; i < iterations_; ++i)
-      given.push_back(growth(loops_.add(first, b_.index(i * kernels_.block_threads()))));
+      given.push_back(narrowed(growth(loops_.add(first, b_.index(i * kernels_.block_threads())))));
     for (int64_t i = 0; i < iterations_; ++i)
-      scan_.store_all(own.values, loops_.add(thread, b_.index(i * kernels_.block_threads())),
-                      given[static_cast<size_t>(i)]);
+      in_tile_.store_all(own.values, loops_.add(thread, b_.index(i * kernels_.block_threads())),
+                         given[static_cast<size_t>(i)]);
     return Nodes();
   };
   const NodeId end = loops_.multiply(loops_.add(tile, b_.index(1)), b_.index(tile_size()));
@@ -83,31 +102,34 @@ BlockScan::Scanned KernelScan::fill(const Tile& own, NodeId tile, NodeId thread,
   kernels_.barrier();
   const NodeId count = b_.index(iterations_);
   const NodeId first = loops_.multiply(thread, count);
-  const Nodes sum = loops_.loop(count, scan_.identities(), [&](auto k, auto sums) {
-    return scan_.combine(sums, scan_.load_all(own.values, loops_.add(first, k[0])));
+  const Nodes sum = loops_.loop(count, in_tile_.identities(), [&](auto k, auto sums) {
+    return in_tile_.combine(sums, in_tile_.load_all(own.values, loops_.add(first, k[0])));
   });
-  return scan_.scan(own.exchanged, thread, sum);
+  return in_tile_.scan(own.exchanged, thread, sum);
 }
 
-/// After `fill`: the iterations of a tile, with what comes before the thread's neighbouring ones.
+/// After `fill`, which has given `given`: the iterations of a tile, with what comes before them; `before`:
+/// before the tile. In dtypes of their own, tiles are counted from 0.
 void KernelScan::spread(const Tile& own, NodeId tile, NodeId thread, const Nodes& before,
-                        const Iteration& iteration) {
+                        const BlockScan::Scanned& given, const Iteration& iteration) {
   const NodeId count = b_.index(iterations_);
   const NodeId first = loops_.multiply(thread, count);
-  const Nodes after = loops_.loop(count, before, [&](auto k, auto carried) {
+  const Nodes start = is_narrow_ ? given.before : scan_.combine(before, given.before);
+  const Nodes after = loops_.loop(count, start, [&](auto k, auto carried) {
     const NodeId at = loops_.add(first, k[0]);
-    const Nodes given = scan_.load_all(own.values, at);
-    scan_.store_all(own.values, at, carried);
-    return scan_.combine(carried, given);
+    const Nodes own_growth = in_tile_.load_all(own.values, at);
+    in_tile_.store_all(own.values, at, carried);
+    return in_tile_.combine(carried, own_growth);
   });
   kernels_.when(loops_.equal(thread, b_.index(kernels_.block_threads() - 1)),
-                [&] { scan_.store_all(own.values, b_.index(tile_size()), after); });
+                [&] { in_tile_.store_all(own.values, b_.index(tile_size()), after); });
   kernels_.barrier();
+  const auto load = [&](NodeId k) {
+    const Nodes values = in_tile_.load_all(own.values, k);
+    return is_narrow_ ? scan_.combine(before, widened(values)) : values;
+  };
   each_of_tile(tile, thread, [&](NodeId at, NodeId k) {
-    kernels_.when(loops_.less(at, count_), [&] {
-      const NodeId next = loops_.add(k, b_.index(1));
-      iteration(at, scan_.load_all(own.values, k), scan_.load_all(own.values, next));
-    });
+    kernels_.when(loops_.less(at, count_), [&] { iteration(at, load(k), load(loops_.add(k, b_.index(1)))); });
   });
 }
 
@@ -130,7 +152,7 @@ void KernelScan::run(NodeId count, const std::function<void()>& prepare, const G
   look_back(
       prepare, growth, inits, cells, order,
       [&](const Tile& own, NodeId tile, NodeId thread, const Nodes& before, const BlockScan::Scanned& given) {
-        if (iteration) spread(own, tile, thread, scan_.combine(before, given.before), iteration);
+        if (iteration) spread(own, tile, thread, before, given, iteration);
       });
 }
 
@@ -146,10 +168,11 @@ void KernelScan::look_back(
     others.place();
     const NodeId tile = others.take_tile(thread);
     const BlockScan::Scanned given = fill(own, tile, thread, growth);
-    const Nodes before = others.before(tile, thread, given.all, inits());
+    const Nodes all = widened(given.all);
+    const Nodes before = others.before(tile, thread, all, inits());
     const NodeId is_last = loops_.equal(tile, loops_.subtract(tiles_, b_.index(1)));
     kernels_.when(loops_.both(is_last, loops_.equal(thread, b_.index(0))),
-                  [&] { scan_.store_all(cells, b_.index(0), scan_.combine(before, given.all)); });
+                  [&] { scan_.store_all(cells, b_.index(0), scan_.combine(before, all)); });
     finish(own, tile, thread, before, given);
   });
 }
@@ -172,7 +195,7 @@ void KernelScan::add_up(NodeId count, const std::function<void()>& prepare, cons
   }
   kernels_.blocks(tiles_, [&](NodeId tile, NodeId thread) {
     prepare();
-    keep(tile, thread, fill(make_tile(), tile, thread, growth).all);
+    keep(tile, thread, widened(fill(make_tile(), tile, thread, growth).all));
   });
   add_tiles(prepare, inits, cells);
 }
@@ -214,8 +237,8 @@ void KernelScan::run_after(const std::function<void()>& prepare, const Growth& g
   kernels_.blocks(tiles_, [&](NodeId tile, NodeId thread) {
     prepare();
     const Tile own = make_tile();
-    const Nodes before = fill(own, tile, thread, growth).before;
-    spread(own, tile, thread, scan_.combine(scan_.load_all(before_, tile), before), iteration);
+    const BlockScan::Scanned given = fill(own, tile, thread, growth);
+    spread(own, tile, thread, scan_.load_all(before_, tile), given, iteration);
   });
 }
 

@@ -16,7 +16,11 @@ class KernelScan {
       std::function<void(NodeId iteration, std::span<const NodeId> before, std::span<const NodeId> after)>;
   using Inits = std::function<Nodes()>;
 
-  KernelScan(KernelWriter& kernels, LoopWriter& loops, std::vector<BlockScan::Slot> slots);
+  KernelScan(KernelWriter& kernels, LoopWriter& loops, std::vector<BlockScan::Slot> slots)
+      : KernelScan(kernels, loops, slots, slots) {}
+  /// `of_tile`: the same, of dtypes that hold what any iterations of a tile give together.
+  KernelScan(KernelWriter& kernels, LoopWriter& loops, std::vector<BlockScan::Slot> slots,
+             std::vector<BlockScan::Slot> of_tile);
 
   /// @name For associative combiners
   /// `prepare` is called at the top of each launch. What the values end with is stored into `cells`;
@@ -39,13 +43,13 @@ class KernelScan {
                     const Iteration& iteration, const Inits& inits, std::span<const NodeId> cells);
 
  private:
-  /// In the block's memory, by slot: what each iteration of a tile gives, then what is before it, and after
-  /// the last one; and what its threads exchange.
+  /// In the block's memory, by slot of a tile: what each iteration gives, then what is before it - in the
+  /// tile, where its dtypes are other ones - and after the last one; and what its threads exchange.
   struct Tile {
     Nodes values;
     Nodes exchanged;
   };
-  Tile make_tile() { return {scan_.shared(tile_size() + 1), scan_.places()}; }
+  Tile make_tile() { return {in_tile_.shared(tile_size() + 1), in_tile_.places()}; }
   int64_t tile_size() const { return kernels_.block_threads() * iterations_; }
   void begin(NodeId count);
   void look_back(const std::function<void()>& prepare, const Growth& growth, const Inits& inits,
@@ -56,7 +60,10 @@ class KernelScan {
   void each_of_tile(NodeId tile, NodeId thread, const std::function<void(NodeId iteration, NodeId k)>& body);
   void load_tile(const Tile& own, NodeId tile, NodeId thread, const Growth& growth);
   BlockScan::Scanned fill(const Tile& own, NodeId tile, NodeId thread, const Growth& growth);
-  void spread(const Tile& own, NodeId tile, NodeId thread, const Nodes& before, const Iteration& iteration);
+  void spread(const Tile& own, NodeId tile, NodeId thread, const Nodes& before,
+              const BlockScan::Scanned& given, const Iteration& iteration);
+  Nodes narrowed(const Nodes& values);
+  Nodes widened(const Nodes& values);
   Nodes growth_at(NodeId iteration, const Growth& growth);
   Nodes chain(const Nodes& given, const Nodes& held, NodeId count, Nodes carried);
 
@@ -64,6 +71,8 @@ class KernelScan {
   LoopWriter& loops_;
   ir::Builder& b_;
   BlockScan scan_;
+  BlockScan in_tile_;
+  bool is_narrow_;      ///< the dtypes of a tile are other ones
   int64_t iterations_;  ///< of a thread
   NodeId count_;
   NodeId tiles_;
