@@ -44,6 +44,8 @@ struct Machine {
   int64_t block_threads = 0;
   /// ... that get values of each other's registers (`shuffle`); 0: none do.
   int64_t warp_threads = 0;
+  /// Bytes that the threads of a block may have in common.
+  int64_t shared_bytes = 48 << 10;
   /// Whether a block that has begun goes on whatever others do: one that takes its number from a counter in
   /// memory may wait for those that have taken lower numbers. Else no block waits for another one.
   bool blocks_in_order = false;

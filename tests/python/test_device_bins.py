@@ -4,6 +4,7 @@ copies of their own; what is counted by known numbers has 32 bits there. Values 
 import functools
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -60,7 +61,7 @@ def compiled(function):
     return ingot.jit(function)
 
 
-@pytest.mark.parametrize("bins, size, functions", [(1, 500, 6), (7, 600, 6), (256, 4200, 6), (256, 300, 2), (2100, 34_000, 1), (9000, 1000, 1)])
+@pytest.mark.parametrize("bins, size, functions", [(1, 500, 6), (7, 600, 6), (256, 4200, 6), (256, 300, 2), (2100, 34_000, 1), (8188, 140_000, 1), (9000, 1000, 1)])
 @pytest.mark.parametrize("skew", [None, 3])
 def test_counts_of_any_skew(device, bins, size, functions, skew):
     x = np.minimum(rng.integers(0, bins, size), skew or bins)
@@ -89,6 +90,43 @@ def test_counts_of_dtypes(device, dtype):
         compiled(function)(x, expected)
         compiled(function)(ingot.device_put(x, device), out)
         np.testing.assert_array_equal(out.to_host(), expected)
+
+
+def products(x, out):
+    for i in range(x.size):
+        out[x[i]] *= 3
+
+
+def masks(x, out):
+    for i in range(x.size):
+        out[x[i]] |= x[i] > 30
+
+
+def common(x, out):
+    for i in range(x.size):
+        out[x[i]] &= x[i] > 30
+
+
+@pytest.mark.parametrize("function, dtype", [(products, "int64"), (products, "uint32"), (masks, "bool"), (common, "bool")])
+def test_products_and_masks(device, function, dtype):
+    x = rng.integers(0, 60, 3000)
+    expected, out = np.ones(60, dtype), ingot.device_put(np.ones(60, dtype), device)
+    compiled(function)(x, expected)
+    compiled(function)(ingot.device_put(x, device), out)
+    np.testing.assert_array_equal(out.to_host(), expected)
+
+
+def spread(x, out):
+    for i in range(x.size):
+        out[i & 3] += 1
+
+
+@pytest.mark.skipif(shutil.which("ptxas", path=f"{os.environ['PATH']}:/usr/local/cuda/bin") is None, reason="there is no ptxas, the assembler of the CUDA toolkit")
+def test_blocks_have_as_much_memory_as_bins_need():
+    """The part of a block is 16 KiB for few bins, and 32 KiB, which every device has, for up to 8,192 that are counted in 32 bits."""
+    for size, bins, expected in [(100_000, 4096, 16), (100_000, 4097, 32), (200_000, 8192, 32), (200_000, 8193, 0), (100_000, 8192, 0)]:
+        report = ingot.jit(spread).explain(np.zeros(size, np.int64), np.zeros(bins, np.int64), device="sm_90")
+        assert max(launch.needs.shared >> 10 for launch in report.launches.launches) == expected, (size, bins)
 
 
 def test_blocks_have_copies_of_32_bits_where_known_numbers_are_added():

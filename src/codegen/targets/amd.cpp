@@ -113,6 +113,7 @@ void place_globals(llvm::Module& module) {
 
 class Amd final : public WithoutWarps {
  public:
+  int64_t shared_bytes() const override { return 64 << 10; }
   explicit Amd(std::string processor) : processor_(std::move(processor)) {}
 
   const std::string& processor() const { return processor_; }

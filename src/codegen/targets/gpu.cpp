@@ -61,6 +61,7 @@ class Gpu final : public KernelTarget {
     return b.CreateZExt(index, b.getInt64Ty(), "", /*IsNonNeg=*/true);
   }
   int64_t warp_threads() const override { return 32; }
+  int64_t shared_bytes() const override { return 48 << 10; }
   bool blocks_in_order() const override { return true; }
   void barrier(Builder& b) const override { b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
   void barrier(Builder& b, Value* mask) const override {

@@ -59,6 +59,8 @@ class KernelTarget {
   /// @name Collectives, as the ops of the IR define them
   /// How many threads are a warp; 0: there are no warps, and operations on their lanes are refused.
   virtual int64_t warp_threads() const = 0;
+  /// Bytes that the threads of a block may have in common on any device of the kind, without asking for more.
+  virtual int64_t shared_bytes() const = 0;
   /// Whether a block that has begun goes on whatever others do (`base::Machine::blocks_in_order`).
   virtual bool blocks_in_order() const { return false; }
   /// A barrier of the block: whether a condition (i1) holds for all or for any (i1), or for how many (i32).

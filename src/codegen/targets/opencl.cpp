@@ -19,6 +19,7 @@ namespace {
 /// Calls of functions of OpenCL C are in the module as calls of declarations.
 class OpenCl final : public WithoutWarps {
  public:
+  int64_t shared_bytes() const override { return 32 << 10; }
   const Instructions& instructions() const override { return instructions_; }
   void prepare(llvm::Module& module) const override { prepare_device_module(module); }
   void mark_kernel(llvm::Function& function, unsigned /*threads*/, unsigned /*blocks*/) const override {

@@ -131,6 +131,7 @@ Target Target::with_device(std::string_view code, bool has_products) const {
   target.machine.block_threads = kBlockThreads;
   target.machine.products = has_products ? base::Machine::Products::Device : base::Machine::Products::Loops;
   target.machine.warp_threads = target.kernels->warp_threads();
+  target.machine.shared_bytes = target.kernels->shared_bytes();
   target.machine.blocks_in_order = target.kernels->blocks_in_order();
   target.machine.stack_bytes = kThreadBytes;
   target.machine.streamed_bytes = 0;

@@ -9,11 +9,14 @@ namespace ingot::transform {
 
 namespace {
 
-/// Shared memory for a block's bins; every device has twice as much, which is left for other values.
-constexpr int64_t kBlockBytes = 16 << 10;
+/// Shared memory for a block's bins.
+constexpr int64_t kBytesOfFew = 16 << 10;
+constexpr int64_t kBytesOfMany = 32 << 10;
 /// Iterations for each bin, and for each thread, at least; blocks at most.
 constexpr int64_t kIterations = 16;
 constexpr int64_t kMostBlocks = 1 << 9;
+
+int64_t bytes_of(KernelBins::Size size) { return size == KernelBins::Size::Few ? kBytesOfFew : kBytesOfMany; }
 
 constexpr int64_t kMostOfInt32 = std::numeric_limits<int32_t>::max();
 
@@ -31,26 +34,32 @@ KernelBins::KernelBins(KernelWriter& kernels, LoopWriter& loops, Op combiner, No
   own_ = largest_ > 0 ? DType::Int32 : dtype_;
 }
 
-NodeId KernelBins::are_worth(NodeId iterations) {
+bool KernelBins::fit(Size size) const { return bytes_of(size) <= kernels_.shared_bytes(); }
+
+/// The elements that a block has memory for.
+int64_t KernelBins::most_of(Size size) const {
+  return bytes_of(size) / static_cast<int64_t>(base::size_of(own_));
+}
+
+NodeId KernelBins::are_worth(Size size, NodeId iterations) {
   const NodeId bins = b_.length(array_, 0);
-  const auto most = kBlockBytes / static_cast<int64_t>(base::size_of(own_));
-  NodeId worth = loops_.both(loops_.less_equal(bins, b_.index(most)),
+  NodeId worth = loops_.both(loops_.less_equal(bins, b_.index(most_of(size))),
                              loops_.less_equal(loops_.multiply(bins, b_.index(kIterations)), iterations));
   if (largest_ > 0)
     worth = loops_.both(worth, loops_.less_equal(iterations, b_.index(kMostOfInt32 / largest_)));
   return worth;
 }
 
-void KernelBins::write(NodeId iterations, const std::function<void()>& prepare,
+void KernelBins::write(Size size, NodeId iterations, const std::function<void()>& prepare,
                        const std::function<void(NodeId)>& iteration) {
   const NodeId threads = b_.index(kernels_.block_threads());
   const NodeId bins = b_.length(array_, 0);
   const NodeId share = loops_.multiply(threads, b_.index(kIterations));
   const NodeId blocks = loops_.minimum(loops_.ceiling(iterations, share), b_.index(kMostBlocks));
-  copies_ = copies_of(bins);
+  copies_ = copies_of(size, bins);
   kernels_.blocks(blocks, [&](NodeId block, NodeId thread) {
     prepare();
-    view_ = kernels_.shared(kBlockBytes / static_cast<int64_t>(base::size_of(own_)), own_);
+    view_ = kernels_.shared(most_of(size), own_);
     copy_ = loops_.both(thread, loops_.subtract(copies_, b_.index(1)));
     const NodeId nothing = b_.constant(Type::scalar(own_), *ir::identity_of(combiner_, own_));
     kernels_.strided(thread, loops_.multiply(bins, copies_), threads,
@@ -74,11 +83,11 @@ void KernelBins::add(NodeId bin, NodeId value) {
 }
 
 /// As many as there is memory for, up to one for each thread of a warp.
-NodeId KernelBins::copies_of(NodeId bins) {
-  const auto most = kBlockBytes / static_cast<int64_t>(base::size_of(own_));
+NodeId KernelBins::copies_of(Size size, NodeId bins) {
+  if (size == Size::Many) return b_.index(1);
   NodeId copies = b_.index(1);
   for (int64_t i = 2; i <= KernelWriter::kWarp; i *= 2)
-    copies = loops_.select(loops_.less_equal(bins, b_.index(most / i)), b_.index(i), copies);
+    copies = loops_.select(loops_.less_equal(bins, b_.index(most_of(size) / i)), b_.index(i), copies);
   return copies;
 }
 

@@ -15,16 +15,20 @@ class KernelBins {
   /// known.
   KernelBins(KernelWriter& kernels, LoopWriter& loops, Op combiner, NodeId array, int64_t largest);
 
-  /// Whether there are few bins, and enough iterations for each.
-  NodeId are_worth(NodeId iterations);
+  /// Shared memory for a block's bins: of `Few`, many blocks run on a processor at once.
+  enum class Size : uint8_t { Few, Many };
+  bool fit(Size size) const;
+  /// Whether a block has memory for the bins, and there are enough iterations for each.
+  NodeId are_worth(Size size, NodeId iterations);
   /// A launch. `prepare` writes what is at its top, `iteration` the iteration of a number, which comes to
   /// `add`.
-  void write(NodeId iterations, const std::function<void()>& prepare,
+  void write(Size size, NodeId iterations, const std::function<void()>& prepare,
              const std::function<void(NodeId iteration)>& iteration);
   void add(NodeId bin, NodeId value);
 
  private:
-  NodeId copies_of(NodeId bins);
+  int64_t most_of(Size size) const;
+  NodeId copies_of(Size size, NodeId bins);
   NodeId total_of(NodeId bin, NodeId thread);
 
   KernelWriter& kernels_;

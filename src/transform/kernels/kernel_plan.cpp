@@ -29,8 +29,6 @@ constexpr size_t kAllLevels = 16;
 constexpr int64_t kFewCombined = 64;
 /// Loops of so few iterations, known while compiling, are not shared by threads.
 constexpr int64_t kFewAlong = 16;
-/// What the threads of a block have together, on any device.
-constexpr int64_t kBlockBytes = 48 << 10;
 
 bool is_memory_op(Op op) { return op == Op::load || op == Op::store || op == Op::stream || op == Op::copy; }
 
@@ -149,7 +147,7 @@ bool KernelPlan::fits_in_block(NodeId loop, int64_t indices) const {
     if (!f_.type(result).is_scalar()) return false;
     bytes += static_cast<int64_t>(base::size_of(base::lane_dtype(f_.type(result).dtype())));
   }
-  return indices * bytes * machine_.block_threads <= kBlockBytes;
+  return indices * bytes * machine_.block_threads <= machine_.shared_bytes;
 }
 
 /// Whether shared memory holds an element for each thread of a block and each value that loops give; the
@@ -165,7 +163,7 @@ bool KernelPlan::fit_in_block(std::span<const NodeId> loops) const {
   }
   int64_t bytes = 0;
   for (const auto& [dtype, count] : most) bytes += count * static_cast<int64_t>(base::size_of(dtype));
-  return bytes * machine_.block_threads <= kBlockBytes;
+  return bytes * machine_.block_threads <= machine_.shared_bytes;
 }
 
 /// Whether the values that a node gives, and what it carries, are numbers.
@@ -280,7 +278,7 @@ std::optional<Transposition> KernelPlan::transposition_of(NodeId nest) const {
   if (machine_.block_threads < KernelWriter::kWarp || !is_parallel(nest) ||
       ir::effects_of(f_, nest).any(ir::effect::Raise))
     return std::nullopt;
-  return Transposition::find(f_, levels_of(nest, kAllLevels));
+  return Transposition::find(f_, levels_of(nest, kAllLevels), machine_.shared_bytes);
 }
 
 KernelPlan::Rows KernelPlan::rows_of(NodeId nest) const {

@@ -14,9 +14,8 @@ constexpr int64_t kIterationsOfThread = 23;
 constexpr int64_t kTileBytes = 28 << 10;
 /// What is written out for all iterations of a thread has so many nodes at most.
 constexpr int64_t kNodesAtOnce = 400;
-/// ... where the iterations are combined in their order; bytes that a block has for them.
+/// ... where the iterations are combined in their order.
 constexpr int64_t kOrderedIterationsOfThread = 4;
-constexpr int64_t kOrderedBytes = 48 << 10;
 /// So many are loaded before they are combined.
 constexpr int64_t kAtOnce = 8;
 
@@ -34,7 +33,8 @@ KernelScan::KernelScan(KernelWriter& kernels, LoopWriter& loops, std::vector<Blo
   for (const BlockScan::Slot& slot : in_tile_.slots())
     bytes += static_cast<int64_t>(base::size_of(slot.dtype));
   // What threads exchange takes as much as an iteration of each.
-  const int64_t fitting = kTileBytes / (bytes * kernels_.block_threads()) - 1;
+  const int64_t most = std::min(kTileBytes, kernels.shared_bytes());
+  const int64_t fitting = most / (bytes * kernels_.block_threads()) - 1;
   iterations_ = std::clamp<int64_t>((fitting - 1) | 1, 1, kIterationsOfThread);
 }
 
@@ -264,7 +264,7 @@ void KernelScan::run_in_order(NodeId count, const std::function<void()>& prepare
   int64_t bytes = 0;
   for (const BlockScan::Slot& slot : scan_.slots())
     bytes += static_cast<int64_t>(base::size_of(slot.dtype)) * (iteration ? 2 : 1);
-  const int64_t fitting = std::max<int64_t>(kOrderedBytes / (bytes * kernels_.block_threads()), 1);
+  const int64_t fitting = std::max<int64_t>(kernels_.shared_bytes() / (bytes * kernels_.block_threads()), 1);
   const auto most = std::bit_floor(static_cast<uint64_t>(fitting));
   const int64_t iterations = std::min<int64_t>(static_cast<int64_t>(most), kOrderedIterationsOfThread);
   const int64_t size = iterations * kernels_.block_threads();

@@ -23,7 +23,7 @@ namespace ingot::transform {
 
 namespace {
 
-/// Shared memory of a block for tiles; every device has more, which is left for other values.
+/// Shared memory of a block for tiles, at most.
 constexpr int64_t kBlockBytes = 40 << 10;
 /// Registers of 32 bits that a thread carries sums in.
 constexpr int64_t kSumRegisters = 64;
@@ -187,7 +187,7 @@ void KernelTiles::find_shapes() {
   const auto add = [&](int64_t rows, int64_t columns) {
     for (int64_t depth = kStrip; depth >= kUnrolled; depth /= 2) {
       const Shape shape{rows, columns, depth};
-      if (bytes_of(shape) > kBlockBytes) continue;
+      if (bytes_of(shape) > std::min(kBlockBytes, kernels_.shared_bytes())) continue;
       shapes_.push_back(shape);
       return;
     }

@@ -17,7 +17,7 @@ constexpr int64_t kEdgeOfSmall = 64;
 constexpr int64_t kSmall = 2;
 /// Fewer rows or columns are not worth a square.
 constexpr int64_t kFewest = 16;
-/// Shared memory of a block; every device has more, 32 KiB, of which some is left for other values.
+/// Shared memory of a block, at most.
 constexpr int64_t kBlockBytes = 24 << 10;
 /// Bytes of a bank of shared memory: the columns of a square are that much longer than what they hold.
 constexpr int64_t kBank = 4;
@@ -38,8 +38,11 @@ int64_t stride_of(const Function& f, NodeId load, int64_t edge) {
 
 class TranspositionFinder {
  public:
-  TranspositionFinder(const Function& f, std::span<const NodeId> levels)
-      : f_(f), levels_(levels.begin(), levels.end()), depends_(f.node_count()) {}
+  TranspositionFinder(const Function& f, std::span<const NodeId> levels, int64_t shared_bytes)
+      : f_(f),
+        levels_(levels.begin(), levels.end()),
+        most_bytes_(std::min(kBlockBytes, shared_bytes)),
+        depends_(f.node_count()) {}
 
   std::optional<Transposition> find() {
     if (levels_.size() < 2 || !has_plain_iterations()) return std::nullopt;
@@ -61,7 +64,7 @@ class TranspositionFinder {
       int64_t bytes = 0;
       const int64_t edge = edge_of(f_, found.loads);
       for (const NodeId load : found.loads) bytes += edge * stride_of(f_, load, edge) * bytes_of(f_, load);
-      return bytes <= kBlockBytes;
+      return bytes <= most_bytes_;
     };
     while (!found.loads.empty() && !fits()) found.loads.pop_back();
     return found.loads.empty() ? std::nullopt : std::optional(std::move(found));
@@ -146,13 +149,15 @@ class TranspositionFinder {
 
   const Function& f_;
   std::vector<NodeId> levels_;
+  int64_t most_bytes_;
   std::vector<uint32_t> depends_;  ///< by node: on which levels
 };
 
 }  // namespace
 
-std::optional<Transposition> Transposition::find(const Function& f, std::span<const NodeId> levels) {
-  return TranspositionFinder(f, levels).find();
+std::optional<Transposition> Transposition::find(const Function& f, std::span<const NodeId> levels,
+                                                 int64_t shared_bytes) {
+  return TranspositionFinder(f, levels, shared_bytes).find();
 }
 
 KernelTransposes::KernelTransposes(KernelWriter& kernels, LoopWriter& loops, const Function& source,

@@ -16,8 +16,10 @@ struct Transposition {
   NodeId columns;
   Nodes loads;  ///< those along the rows
 
-  /// Of a nest with these levels, which is known to have independent iterations; none: it is not so.
-  static std::optional<Transposition> find(const Function& f, std::span<const NodeId> levels);
+  /// Of a nest with these levels, which is known to have independent iterations, for blocks that may have so
+  /// much in shared memory; none: it is not so.
+  static std::optional<Transposition> find(const Function& f, std::span<const NodeId> levels,
+                                           int64_t shared_bytes);
 };
 
 /// Writes launches of such a nest. A block of threads has a square of rows and columns: its loads are put

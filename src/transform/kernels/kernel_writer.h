@@ -23,6 +23,7 @@ class KernelWriter {
       : loops_(loops), b_(loops.builder()), machine_(machine) {}
 
   int64_t block_threads() const { return machine_.block_threads; }
+  int64_t shared_bytes() const { return machine_.shared_bytes; }
   bool has_warps() const { return machine_.warp_threads == kWarp; }
 
   /// Whether a warp of a block may wait for blocks that have taken lower numbers.

@@ -336,10 +336,10 @@ class KernelOutliner : public Rewriter {
     for (const NodeId length : lengths) counts.push_back(loops_.maximum(length, b_.index(0)));
     const NodeId iterations = loops_.product(counts);
     KernelBins bins(kernels_, loops_, sum.combiner, use(sum.view), largest_summand_of(id, levels.back()));
-    const auto in_blocks = [&] {
+    const auto in_blocks = [&](KernelBins::Size size) {
       const auto at_top = [&] { prepare({&id, 1}); };
       bins_ = &bins;
-      bins.write(iterations, at_top, [&](NodeId iteration) {
+      bins.write(size, iterations, at_top, [&](NodeId iteration) {
         inside_ = true;
         write_level(levels, loops_.unflatten(iteration, lengths), 0);
         inside_ = false;
@@ -348,8 +348,13 @@ class KernelOutliner : public Rewriter {
       forget_ready();
       return Nodes();
     };
-    loops_.branch(bins.are_worth(iterations), {}, in_blocks,
-                  [&] { return write_iterations(id, levels, lengths), Nodes(); });
+    const auto by_threads = [&] { return write_iterations(id, levels, lengths), Nodes(); };
+    using enum KernelBins::Size;
+    const auto of_more = [&] {
+      if (!bins.fit(Many)) return by_threads();
+      return loops_.branch(bins.are_worth(Many, iterations), {}, [&] { return in_blocks(Many); }, by_threads);
+    };
+    loops_.branch(bins.are_worth(Few, iterations), {}, [&] { return in_blocks(Few); }, of_more);
   }
   void write_tiles(NodeId id, const Tiling& tiling, const std::function<void()>& by_threads) {
     KernelTiles tiles(kernels_, loops_, source_, tiling, [this](NodeId old) { return use(old); });
