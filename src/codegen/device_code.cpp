@@ -44,7 +44,8 @@ std::string plain_name(const std::string& name) {
   return plain;
 }
 
-/// Threads of a block, at most; of a launch that a pass has made, the machine's; of others, what is promised.
+/// Threads of a block, at most; of a launch that a pass has made, the machine's, or more along one axis; of
+/// others, what is promised.
 unsigned most_threads(const ir::Function& f, ir::NodeId launch, const Target& target) {
   bool is_known = true;
   const std::function<int64_t(ir::NodeId)> most = [&](ir::NodeId node) -> int64_t {
@@ -54,10 +55,14 @@ unsigned most_threads(const ir::Function& f, ir::NodeId launch, const Target& ta
     return std::max(most(f.operand(node, 1)), most(f.operand(node, 2)));
   };
   int64_t all = 1;
-  for (size_t i = 3; i < 6; ++i) all *= most(f.operand(launch, i));
+  int64_t along = target.machine.block_threads;
+  for (size_t i = 3; i < 6; ++i) {
+    const int64_t of_axis = most(f.operand(launch, i));
+    all *= of_axis;
+    along = std::max(along, of_axis);
+  }
   const int64_t promised = target.most_threads > 0 ? target.most_threads : kMostThreads;
-  return static_cast<unsigned>(
-      std::clamp<int64_t>(all, 1, is_known ? target.machine.block_threads : promised));
+  return static_cast<unsigned>(std::clamp<int64_t>(all, 1, is_known ? along : promised));
 }
 
 }  // namespace
@@ -137,9 +142,10 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
   b.CreateCall(iteration, arguments);
   b.CreateRetVoid();
   // While threads of one block wait for each other, those of another run.
-  const unsigned blocks = thread.shares_memory() ? 2 : 1;
-  target_.kernels->mark_kernel(*kernel, most_threads(source, launch, target_),
-                               std::max(blocks, target_.fewest_blocks));
+  const unsigned threads = most_threads(source, launch, target_);
+  const bool are_many = static_cast<int64_t>(threads) > target_.machine.block_threads;
+  const unsigned blocks = thread.shares_memory() && !are_many ? 2 : 1;
+  target_.kernels->mark_kernel(*kernel, threads, std::max(blocks, target_.fewest_blocks));
   Builder in_host(context);
   llvm::Constant* const text = llvm::ConstantDataArray::getString(context, name);
   auto* const global = new llvm::GlobalVariable(host_.module, text->getType(), true,

@@ -1,7 +1,5 @@
 #include "transform/kernels/cooperative_group.h"
 
-#include "transform/writers/block_tree.h"
-
 namespace ingot::transform {
 
 void CooperativeGroup::alone(const std::function<void()>& body) {
@@ -124,17 +122,18 @@ Nodes WarpGroup::scan(const std::vector<BlockScan::Slot>& slots, bool in_order, 
   return end;
 }
 
-void BlockGroup::Slots::add(const LaneReduction& lanes) {
+void BlockGroup::Slots::add(KernelWriter& kernels, const LaneReduction& lanes) {
   std::map<DType, size_t> used;
   for (size_t i = 0; i < lanes.slots().size(); ++i) {
     const DType dtype = lanes.lane_of(i);
-    if (used[dtype]++ == known_[dtype].size()) known_[dtype].push_back(lanes.place(i));
+    if (used[dtype]++ == known_[dtype].size())
+      known_[dtype].push_back({lanes.place(i), kernels.shared(BlockTree::kMostLevels, dtype)});
   }
 }
 
-Nodes BlockGroup::Slots::of(const LaneReduction& lanes) const {
+std::vector<BlockGroup::Slots::Memory> BlockGroup::Slots::of(const LaneReduction& lanes) const {
   std::map<DType, size_t> used;
-  Nodes all;
+  std::vector<Memory> all;
   for (size_t i = 0; i < lanes.slots().size(); ++i) {
     const DType dtype = lanes.lane_of(i);
     all.push_back(known_.at(dtype)[used[dtype]++]);
@@ -144,14 +143,16 @@ Nodes BlockGroup::Slots::of(const LaneReduction& lanes) const {
 
 Nodes BlockGroup::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
                          const LaneReduction::Iteration& iteration) {
-  const Nodes shared = slots_.of(lanes);
+  const std::vector<Slots::Memory> memory = slots_.of(lanes);
+  Nodes shared;
+  for (const Slots::Memory& each : memory) shared.push_back(each.threads);
   const NodeId zero = b_.index(0);
   const NodeId iterations = loops_.maximum(count, zero);
   const NodeId warps = b_.make(Op::right_shift, {threads_, b_.index(5)});
   const NodeId groups = loops_.ceiling(lanes.blocks_of(iterations), warps);
   std::vector<BlockTree> trees;
   for (size_t i = 0; i < lanes.slots().size(); ++i)
-    trees.push_back(BlockTree::of_any(loops_, lanes.slots()[i].combiner, lanes.lane_of(i), groups));
+    trees.push_back(BlockTree::in(loops_, lanes.slots()[i].combiner, groups, memory[i].levels));
   // Of no iterations there is no first one.
   Nodes starts;
   loops_.nest({&groups, 1}, [&](std::span<const NodeId> group) {

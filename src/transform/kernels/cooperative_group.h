@@ -3,6 +3,7 @@
 #include <map>
 
 #include "transform/kernels/block_scan.h"
+#include "transform/writers/block_tree.h"
 
 namespace ingot::transform {
 
@@ -84,12 +85,17 @@ class BlockGroup final : public CooperativeGroup {
   /// What the block has in common for reductions, which come one after the other.
   class Slots {
    public:
+    /// For a value: an element for each thread, and the levels of its tree.
+    struct Memory {
+      NodeId threads;
+      NodeId levels;
+    };
     /// At the top of a launch.
-    void add(const LaneReduction& lanes);
-    Nodes of(const LaneReduction& lanes) const;
+    void add(KernelWriter& kernels, const LaneReduction& lanes);
+    std::vector<Memory> of(const LaneReduction& lanes) const;
 
    private:
-    std::map<DType, Nodes> known_;
+    std::map<DType, std::vector<Memory>> known_;
   };
 
   BlockGroup(KernelWriter& kernels, LoopWriter& loops, NodeId thread, NodeId threads, const Slots& slots)

@@ -12,6 +12,7 @@
 #include "transform/analyses/disjoint.h"
 #include "transform/analyses/recurrence.h"
 #include "transform/analyses/thread_judge.h"
+#include "transform/writers/block_tree.h"
 
 namespace ingot::transform {
 
@@ -150,8 +151,8 @@ bool KernelPlan::fits_in_block(NodeId loop, int64_t indices) const {
   return indices * bytes * machine_.block_threads <= machine_.shared_bytes;
 }
 
-/// Whether shared memory holds an element for each thread of a block and each value that loops give; the
-/// loops run one after the other and share the elements of a dtype.
+/// Whether shared memory holds, for each value that loops give, an element for each thread of a block and the
+/// levels of a tree; the loops run one after the other and share the elements of a dtype.
 bool KernelPlan::fit_in_block(std::span<const NodeId> loops) const {
   std::map<base::DType, int64_t> most;
   for (const NodeId loop : loops) {
@@ -163,7 +164,7 @@ bool KernelPlan::fit_in_block(std::span<const NodeId> loops) const {
   }
   int64_t bytes = 0;
   for (const auto& [dtype, count] : most) bytes += count * static_cast<int64_t>(base::size_of(dtype));
-  return bytes * machine_.block_threads <= machine_.shared_bytes;
+  return bytes * (machine_.block_threads + BlockTree::kMostLevels) <= machine_.shared_bytes;
 }
 
 /// Whether the values that a node gives, and what it carries, are numbers.

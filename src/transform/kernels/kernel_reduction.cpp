@@ -69,6 +69,14 @@ NodeId LaneReduction::blocks_of(NodeId count) {
   return b_.make(Op::right_shift, {up, b_.index(kBlockBits)});
 }
 
+bool LaneReduction::starts_from_first() const {
+  for (size_t i = 0; i < slots_.size(); ++i)
+    if (!ir::identity_of(slots_[i].combiner, lane_of(i)) &&
+        ir::is_ordered(slots_[i].combiner, slots_[i].dtype))
+      return true;
+  return false;
+}
+
 Nodes LaneReduction::starts(const Iteration& iteration, const Inits& inits) {
   Nodes first;
   Nodes given;

@@ -94,6 +94,8 @@ class LaneReduction {
   Nodes shared() const;
   /// How many blocks of iterations there are.
   NodeId blocks_of(NodeId count);
+  /// Whether lanes hold first what the first iteration gives.
+  bool starts_from_first() const;
   /// What lanes hold first, by slot.
   Nodes starts(const Iteration& iteration, const Inits& inits);
   /// The value of a block of `count` iterations, in lane 0 of a warp; other lanes have no value that means
@@ -104,6 +106,8 @@ class LaneReduction {
   /// after.
   void fold(std::span<const NodeId> shared, NodeId thread, NodeId block, NodeId warps, NodeId count,
             const Nodes& starts, const Iteration& iteration);
+  /// The value of a warp's lanes, in lane 0; other lanes have no value that means anything.
+  Nodes across_warp(Nodes lanes);
   NodeId combine(size_t slot, NodeId a, NodeId b);
   /// ... of each slot; `values` may be those of iterations.
   Nodes combine_all(std::span<const NodeId> lanes, std::span<const NodeId> values);
@@ -116,7 +120,6 @@ class LaneReduction {
 
  private:
   Nodes accumulate(NodeId first, NodeId count, const Nodes& starts, const Iteration& iteration);
-  Nodes across_warp(Nodes lanes);
   void combine_at(std::span<const NodeId> views, NodeId condition, NodeId at, NodeId other);
 
   KernelWriter& kernels_;

@@ -13,6 +13,7 @@
 #include "transform/kernels/cooperative_group.h"
 #include "transform/kernels/kernel_bins.h"
 #include "transform/kernels/kernel_plan.h"
+#include "transform/kernels/kernel_rows.h"
 #include "transform/kernels/kernel_scan.h"
 #include "transform/kernels/kernel_scatter.h"
 #include "transform/kernels/kernel_tiles.h"
@@ -66,6 +67,7 @@ class KernelOutliner : public Rewriter {
  protected:
   void visit(NodeId id) override {
     if (group_.group != nullptr) return write_in_group(id);
+    if (row_ != nullptr) return row_->write(id);
     if (reads_ && source_.op(id) == Op::load) return read(id);
     if (inside_ && !stores_ && source_.op(id) == Op::store) return;
     if (inside_ && is_known_after(id)) return;
@@ -464,10 +466,60 @@ class KernelOutliner : public Rewriter {
       write_blocks(id, levels, lengths, threads);
       return Nodes();
     };
-    const auto together = [&] {
-      return kernels_.has_warps() ? loops_.branch(is_middle, {}, by_warps, by_blocks) : by_blocks();
+    const auto in_memory = [&](int64_t shorter) {
+      const bool may_be_middle = kernels_.has_warps() && shorter < kLongRow;
+      return may_be_middle ? loops_.branch(is_middle, {}, by_warps, by_blocks) : by_blocks();
     };
+    const auto together = [&] { return write_kept_rows(id, levels, lengths, in_memory); };
     loops_.branch(loops_.less_equal(longest, b_.index(kShortRow)), {}, by_threads, together);
+  }
+  /// A nest whose rows fit into the registers of a warp or block; `in_memory` writes those of others, which
+  /// are longer than its argument.
+  Nodes write_kept_rows(NodeId id, const Nodes& levels, const Nodes& lengths,
+                        const std::function<Nodes(int64_t)>& in_memory) {
+    const bool may_keep = kernels_.has_warps() && plan_.has_independent_iterations(id);
+    const std::optional<RowPlan> plan = may_keep ? RowPlan::find(source_, id, levels.back()) : std::nullopt;
+    if (!plan) return in_memory(0);
+    const NodeId length = use(plan->count());
+    const auto fit = [&](RowWriter::Threads kind) {
+      return loops_.less_equal(length, b_.index(RowWriter::most_elements(*plan, kind)));
+    };
+    using enum RowWriter::Threads;
+    const auto of_warps = [&] { return write_rows_of(id, levels, lengths, *plan, Warp); };
+    const auto of_blocks = [&] { return write_rows_of(id, levels, lengths, *plan, Block); };
+    return loops_.branch(fit(Warp), {}, of_warps, [&] {
+      return loops_.branch(fit(Block), {}, of_blocks,
+                           [&] { return in_memory(RowWriter::most_elements(*plan, Block)); });
+    });
+  }
+  Nodes write_rows_of(NodeId id, const Nodes& levels, const Nodes& lengths, const RowPlan& plan,
+                      RowWriter::Threads kind) {
+    RowWriter row(
+        kernels_, loops_, source_, plan, kind,
+        {[this](NodeId old) { return use(old); }, [this](NodeId old, NodeId made) { bind(old, made); },
+         [this](NodeId old) {
+           set_location(old);
+           clone(old);
+         },
+         [this](NodeId loop) { return slots_of(loop); }});
+    const auto at_top = [&] {
+      prepare({&id, 1});
+      row.prepare();
+    };
+    const auto write = [&](NodeId index, NodeId thread) {
+      row.begin(thread);
+      row_ = &row;
+      inside_ = true;
+      write_level(levels, loops_.unflatten(index, lengths), 0);
+      inside_ = false;
+      row_ = nullptr;
+      row.end();
+    };
+    const NodeId rows = loops_.product(lengths);
+    if (kind == RowWriter::Threads::Warp) kernels_.warps(rows, at_top, write);
+    else kernels_.groups(rows, RowWriter::threads_for(loops_, plan, use(plan.count())), at_top, write);
+    forget_ready();
+    return {};
   }
   /// A nest whose iterations combine what they carry along rows: each is a warp's or, of many or short ones,
   /// a thread's.
@@ -505,7 +557,8 @@ class KernelOutliner : public Rewriter {
     const auto at_top = [&] {
       prepare({&id, 1});
       for (const NodeId loop : loops_in(levels.back()))
-        if (source_.result_count(loop) > 0) positions.add(LaneReduction(kernels_, loops_, slots_of(loop)));
+        if (source_.result_count(loop) > 0)
+          positions.add(kernels_, LaneReduction(kernels_, loops_, slots_of(loop)));
     };
     kernels_.groups(loops_.product(lengths), threads, at_top, [&](NodeId row, NodeId thread) {
       BlockGroup group(kernels_, loops_, thread, threads, positions);
@@ -789,6 +842,7 @@ class KernelOutliner : public Rewriter {
   std::vector<std::pair<NodeId, NodeId>>
       after_;  ///< nodes of a scan's iteration, and what they are known to be
   Group group_;
+  RowWriter* row_ = nullptr;  ///< what writes the rows of a nest, where they are kept in registers
 };
 
 }  // namespace

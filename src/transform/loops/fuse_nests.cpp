@@ -116,13 +116,24 @@ class Neighbours {
     if (memory_.size() + static_cast<size_t>(std::ranges::count_if(own, is_new)) > machine_.streams)
       return false;
     const bool nests = ir::has_loop(f_, f_.region(loop));
-    if (nests != ir::has_loop(f_, f_.region(first))) return false;
-    if (!nests && fits_lanes(f_, loop, none_) != fits_lanes(f_, first, none_)) return false;
+    const bool first_nests = ir::has_loop(f_, f_.region(first));
+    if (nests != first_nests && !is_of_rows(loop)) return false;
+    if (!nests && !first_nests && fits_lanes(f_, loop, none_) != fits_lanes(f_, first, none_)) return false;
     // Nothing in one loop is made of what is computed in another: two at a time are all that there is.
     return std::ranges::none_of(group_.loops, [&](NodeId each) {
       return find_conflict_between(f_, std::array{f_.region(each), f_.region(loop)}, std::array{each, loop})
           .has_value();
     });
+  }
+  /// Whether kernels do the iterations of the group, and of a loop that may join it, as rows: some of them
+  /// reduce.
+  bool is_of_rows(NodeId loop) const {
+    const auto reduces = [&](NodeId each) {
+      return ir::any_within(f_, f_.region(each), [&](NodeId node) {
+        return f_.op(node) == Op::parallel_for && f_.result_count(node) > 0;
+      });
+    };
+    return machine_.has_kernels() && (reduces(loop) || std::ranges::any_of(group_.loops, reduces));
   }
   /// Whether somebody may see, after an exception, what the group has written.
   bool is_written_seen() const {

@@ -4,33 +4,28 @@
 
 namespace ingot::transform {
 
-namespace {
-
-/// Of numbers of blocks that memory holds.
-constexpr int64_t kMostLevels = 54;
-
-}  // namespace
-
 BlockTree::BlockTree(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks, std::span<const NodeId> at)
-    : BlockTree(loops, combiner, dtype, blocks,
-                loops.builder().make(Op::maximum, {count_digits(loops, blocks), loops.index(1)}), at) {}
-
-BlockTree BlockTree::of_any(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks) {
-  return {loops, combiner, dtype, blocks, loops.index(kMostLevels), {}};
-}
-
-BlockTree::BlockTree(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks, NodeId level_count,
-                     std::span<const NodeId> at)
-    : loops_(loops),
-      b_(loops.builder()),
-      combiner_(combiner),
-      type_(Type::scalar(dtype)),
-      blocks_(blocks),
-      level_count_(level_count) {
+    : BlockTree(loops, combiner, Type::scalar(dtype), blocks,
+                loops.builder().make(Op::maximum, {count_digits(loops, blocks), loops.index(1)}), NodeId()) {
   Nodes lengths{level_count_};
   lengths.insert(lengths.end(), at.begin(), at.end());
   levels_ = loops.new_view(lengths, dtype);
 }
+
+BlockTree BlockTree::in(LoopWriter& loops, Op combiner, NodeId blocks, NodeId levels) {
+  const DType dtype = loops.builder().function().type(levels).dtype();
+  return {loops, combiner, Type::scalar(dtype), blocks, loops.index(kMostLevels), levels};
+}
+
+BlockTree::BlockTree(LoopWriter& loops, Op combiner, Type type, NodeId blocks, NodeId level_count,
+                     NodeId levels)
+    : loops_(loops),
+      b_(loops.builder()),
+      combiner_(combiner),
+      type_(type),
+      blocks_(blocks),
+      level_count_(level_count),
+      levels_(levels) {}
 
 NodeId BlockTree::load(NodeId level, std::span<const NodeId> at) {
   Nodes indices{level};

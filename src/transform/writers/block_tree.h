@@ -10,8 +10,9 @@ namespace ingot::transform {
 class BlockTree {
  public:
   BlockTree(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks, std::span<const NodeId> at = {});
-  /// In memory of a size that is known, for any number of blocks.
-  static BlockTree of_any(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks);
+  /// Of any number of blocks, in a view of `kMostLevels` elements.
+  static BlockTree in(LoopWriter& loops, Op combiner, NodeId blocks, NodeId levels);
+  static constexpr int64_t kMostLevels = 54;
 
   /// Takes the value of the next block, `done` blocks being there.
   void push(NodeId done, NodeId value, std::span<const NodeId> at = {});
@@ -19,8 +20,7 @@ class BlockTree {
   NodeId total(std::span<const NodeId> at = {});
 
  private:
-  BlockTree(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks, NodeId level_count,
-            std::span<const NodeId> at);
+  BlockTree(LoopWriter& loops, Op combiner, Type type, NodeId blocks, NodeId level_count, NodeId levels);
   NodeId load(NodeId level, std::span<const NodeId> at);
   NodeId count_bits_below(NodeId number);
 
