@@ -61,7 +61,9 @@ def compiled(function):
     return ingot.jit(function)
 
 
-@pytest.mark.parametrize("bins, size, functions", [(1, 500, 6), (7, 600, 6), (256, 4200, 6), (256, 300, 2), (2100, 34_000, 1), (8188, 140_000, 1), (9000, 1000, 1)])
+@pytest.mark.parametrize(
+    "bins, size, functions", [(1, 500, 6), (7, 600, 6), (256, 4200, 6), (256, 300, 2), (2100, 34_000, 1), (8188, 140_000, 1), (9000, 1000, 1)]
+)
 @pytest.mark.parametrize("skew", [None, 3])
 def test_counts_of_any_skew(device, bins, size, functions, skew):
     x = np.minimum(rng.integers(0, bins, size), skew or bins)
@@ -121,7 +123,9 @@ def spread(x, out):
         out[i & 3] += 1
 
 
-@pytest.mark.skipif(shutil.which("ptxas", path=f"{os.environ['PATH']}:/usr/local/cuda/bin") is None, reason="there is no ptxas, the assembler of the CUDA toolkit")
+@pytest.mark.skipif(
+    shutil.which("ptxas", path=f"{os.environ['PATH']}:/usr/local/cuda/bin") is None, reason="there is no ptxas, the assembler of the CUDA toolkit"
+)
 def test_blocks_have_as_much_memory_as_bins_need():
     """The part of a block is 16 KiB for few bins, and 32 KiB, which every device has, for up to 8,192 that are counted in 32 bits."""
     for size, bins, expected in [(100_000, 4096, 16), (100_000, 4097, 32), (200_000, 8192, 32), (200_000, 8193, 0), (100_000, 8192, 0)]:

@@ -14,6 +14,8 @@ namespace {
 constexpr int64_t kFewColumns = 8;
 /// So many rows are gone through side by side, for a few columns at a time.
 constexpr int64_t kFewRows = 16;
+/// Steps of the tree of blocks that a thread does.
+constexpr int64_t kStepsAtOnce = 4;
 
 }  // namespace
 
@@ -77,12 +79,25 @@ class Lowering::RowWriter {
       const Nodes made = column(kept_of(at), first, count);
       for (size_t i = 0; i < all_.size(); ++i) loops_.store(values[i], at, made[i]);
     });
-    const NodeId steps = count_digits(loops_, loops_.subtract(least, b_.index(1)));
     loops_.set_independent(before);
+    if (has_block_first()) combine_many(values, least);
+    else combine_pairs(values, least);
+    loops_.set_independent(before || has_block_first());
+    loops_.nest(axes_.kept, [&](Indices kept) {
+      const Nodes first = with_block(kept, b_.index(0));
+      for (size_t i = 0; i < all_.size(); ++i)
+        loops_.store(to_[i], kept, b_.cast(loops_.load(values[i], first), all_[i].dtype));
+    });
+    loops_.set_independent(before);
+  }
+
+ private:
+  /// Pairs of blocks, then pairs of these, and so on.
+  void combine_pairs(const Nodes& values, NodeId blocks) {
+    const NodeId steps = count_digits(loops_, loops_.subtract(blocks, b_.index(1)));
     loops_.nest({&steps, 1}, [&](Indices step) {
-      loops_.set_independent(before || has_block_first());
       const NodeId apart = b_.make(Op::left_shift, {b_.index(1), step[0]});
-      const NodeId pairs = loops_.ceiling(loops_.subtract(least, apart), loops_.add(apart, apart));
+      const NodeId pairs = loops_.ceiling(loops_.subtract(blocks, apart), loops_.add(apart, apart));
       loops_.nest(with_block(axes_.kept, pairs), [&](Indices at) {
         const NodeId left = loops_.multiply(block_of(at), loops_.add(apart, apart));
         const Nodes low = with_block(kept_of(at), left);
@@ -93,15 +108,58 @@ class Lowering::RowWriter {
               b_.make(all_[i].combiner, {loops_.load(values[i], low), loops_.load(values[i], high)}));
       });
     });
-    loops_.nest(axes_.kept, [&](Indices kept) {
-      const Nodes first = with_block(kept, b_.index(0));
-      for (size_t i = 0; i < all_.size(); ++i)
-        loops_.store(to_[i], kept, b_.cast(loops_.load(values[i], first), all_[i].dtype));
-    });
-    loops_.set_independent(before);
   }
 
- private:
+  /// The same, some steps at once: each is a launch.
+  void combine_many(const Nodes& values, NodeId blocks) {
+    const NodeId steps = count_digits(loops_, loops_.subtract(blocks, b_.index(1)));
+    const NodeId rounds = loops_.ceiling(steps, b_.index(kStepsAtOnce));
+    loops_.set_independent(false);
+    loops_.nest({&rounds, 1}, [&](Indices round) {
+      loops_.set_independent(true);
+      const NodeId shift = loops_.multiply(round[0], b_.index(kStepsAtOnce));
+      const NodeId apart = b_.make(Op::left_shift, {b_.index(1), shift});
+      const NodeId width = loops_.multiply(apart, b_.index(int64_t{1} << kStepsAtOnce));
+      const NodeId groups = loops_.ceiling(loops_.subtract(blocks, apart), width);
+      loops_.nest(with_block(axes_.kept, groups), [&](Indices at) {
+        const NodeId first = loops_.multiply(block_of(at), width);
+        const Nodes all = combined_blocks(values, kept_of(at), {first, apart, blocks}, 0, kStepsAtOnce);
+        for (size_t i = 0; i < all_.size(); ++i)
+          loops_.store(values[i], with_block(kept_of(at), first), all[i]);
+      });
+      loops_.set_independent(false);
+    });
+  }
+
+  /// Blocks from the first one on, so far apart, as far as there are.
+  struct Group {
+    NodeId first;
+    NodeId apart;
+    NodeId blocks;
+  };
+  /// Of 2 to the power of `steps` of them, from number k on, which is there.
+  Nodes combined_blocks(const Nodes& values, Indices kept, const Group& group, int64_t k, int64_t steps) {
+    const auto block = [&](int64_t number) {
+      return loops_.add(group.first, loops_.multiply(group.apart, b_.index(number)));
+    };
+    if (steps == 0) {
+      Nodes loaded;
+      for (const NodeId view : values) loaded.push_back(loops_.load(view, with_block(kept, block(k))));
+      return loaded;
+    }
+    const int64_t next = k + (int64_t{1} << (steps - 1));
+    const Nodes low = combined_blocks(values, kept, group, k, steps - 1);
+    std::vector<Type> types;
+    for (const Reduction& r : all_) types.push_back(Type::scalar(r.lane));
+    const auto both = [&] {
+      const Nodes high = combined_blocks(values, kept, group, next, steps - 1);
+      Nodes made;
+      for (size_t i = 0; i < all_.size(); ++i) made.push_back(b_.make(all_[i].combiner, {low[i], high[i]}));
+      return made;
+    };
+    return loops_.branch(loops_.less(block(next), group.blocks), types, both, [&] { return low; });
+  }
+
   /// Neighbouring threads take neighbours in a row.
   bool has_block_first() const { return lowering_.machine_.has_kernels(); }
   Nodes with_block(Indices kept, NodeId block) const {
