@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "ir/walk.h"
 
@@ -60,12 +61,16 @@ class KernelReader {
   struct PartSize {
     Part part;
     const Buffer* buffer;
-    Count size;
+    Count size;                                ///< of what iterations have at different indices, together,
+    Count bound;                               ///< ... which are no more than these
+    std::vector<std::vector<NodeId>> indices;  ///< by which it is
   };
 
   /// `times`: how often the region runs at most, by all threads; none: that is not known.
   void visit(ir::RegionId region, Count times);
   void visit(NodeId node, Count times);
+  void visit_arms(NodeId choice, Count times);
+  static void add_other(std::vector<PartSize>& to, const std::vector<PartSize>& from);
   void touch(NodeId node, Count times, std::vector<PartSize>& sizes);
   bool varies(NodeId node) const { return varies_[node.index]; }
   static Sizes by_buffer(const std::vector<PartSize>& sizes);
@@ -83,6 +88,10 @@ void KernelReader::visit(ir::RegionId region, Count times) {
     const Op op = function_.op(node);
     if (op == Op::result) continue;
     visit(node, times);
+    if (op == Op::if_) {
+      visit_arms(node, times);
+      continue;
+    }
     Count inner = times;
     if (ir::is_loop(op))
       inner = product(times, op == Op::while_ ? std::nullopt : host_.integer(function_.operand(node, 0)));
@@ -91,6 +100,31 @@ void KernelReader::visit(ir::RegionId region, Count times) {
       for (const NodeId parameter : function_.region_parameters(part)) varies_[parameter.index] = true;
       visit(part, inner);
     }
+  }
+}
+
+/// An iteration comes to one of them.
+void KernelReader::visit_arms(NodeId choice, Count times) {
+  const std::vector<PartSize> read = read_;
+  const std::vector<PartSize> written = written_;
+  visit(function_.region(choice, 0), times);
+  const std::vector<PartSize> other_read = std::exchange(read_, read);
+  const std::vector<PartSize> other_written = std::exchange(written_, written);
+  visit(function_.region(choice, 1), times);
+  add_other(read_, other_read);
+  add_other(written_, other_written);
+}
+
+void KernelReader::add_other(std::vector<PartSize>& to, const std::vector<PartSize>& from) {
+  for (const PartSize& other : from) {
+    const auto at = std::ranges::find(to, other.part, &PartSize::part);
+    if (at == to.end()) {
+      to.push_back(other);
+      continue;
+    }
+    at->size = largest(at->size, other.size, std::nullopt);
+    for (const auto& indices : other.indices)
+      if (std::ranges::find(at->indices, indices) == at->indices.end()) at->indices.push_back(indices);
   }
 }
 
@@ -121,12 +155,21 @@ void KernelReader::touch(NodeId node, Count times, std::vector<PartSize>& sizes)
     lengths.push_back(varies(index) ? view->lengths[i] : Count(1));
   }
   Count elements = product(lengths);
+  const Count bound = varies(operands[0]) ? view->buffer->bytes : product(elements, view->itemsize);
   // Each iteration has a view of its own; or a thread has one element.
   if (varies(operands[0]) || (!elements && times == iterations_)) elements = times;
   const Count size = product(bounded(elements, times), view->itemsize);
+  const auto own = operands.subspan(1, view->lengths.size());
+  const std::vector<NodeId> indices(own.begin(), own.end());
   const auto at = std::ranges::find(sizes, part, &PartSize::part);
-  if (at == sizes.end()) sizes.push_back({part, view->buffer, size});
-  else at->size = largest(at->size, size, std::nullopt);
+  if (at == sizes.end()) {
+    sizes.push_back({part, view->buffer, size, bound, {indices}});
+  } else if (std::ranges::find(at->indices, indices) != at->indices.end()) {
+    at->size = largest(at->size, size, std::nullopt);
+  } else {
+    at->size = bounded(sum(at->size, size), at->bound);
+    at->indices.push_back(indices);
+  }
 }
 
 Sizes KernelReader::by_buffer(const std::vector<PartSize>& sizes) {
