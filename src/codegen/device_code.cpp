@@ -141,10 +141,9 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
   b.SetCurrentDebugLocation(lines_.at(*kernel, location));
   b.CreateCall(iteration, arguments);
   b.CreateRetVoid();
-  // While threads of one block wait for each other, those of another run.
   const unsigned threads = most_threads(source, launch, target_);
   const bool are_many = static_cast<int64_t>(threads) > target_.machine.block_threads;
-  const unsigned blocks = thread.shares_memory() && !are_many ? 2 : 1;
+  const unsigned blocks = are_many ? 1 : thread.blocks_at_once();
   target_.kernels->mark_kernel(*kernel, threads, std::max(blocks, target_.fewest_blocks));
   Builder in_host(context);
   llvm::Constant* const text = llvm::ConstantDataArray::getString(context, name);

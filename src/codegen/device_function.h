@@ -24,8 +24,11 @@ class DeviceFunction final : public Body {
   bool may_raise() const { return may_raise_; }
   /// Whether all blocks have to be there at once.
   bool is_cooperative() const { return is_cooperative_; }
-  /// Whether its loops use memory of the block.
-  bool shares_memory() const { return shares_memory_ && is_of_loops_; }
+  /// How many blocks a processor should have at least: while threads of one wait for each other, or for those
+  /// of other blocks, others run.
+  unsigned blocks_at_once() const {
+    return !is_of_loops_ ? 1 : waits_for_blocks_ ? 3 : shares_memory_ ? 2 : 1;
+  }
 
  private:
   bool polls() const override { return false; }
@@ -93,6 +96,7 @@ class DeviceFunction final : public Body {
   const KernelTarget& kernels_;
   bool is_of_loops_ = false;  ///< not a kernel that is written out
   bool shares_memory_ = false;
+  bool waits_for_blocks_ = false;
   bool knows_stored_ = false;
   std::vector<uint64_t> stored_;  ///< the origins of memory that is stored into (`origin_of`)
   bool may_raise_ = false;

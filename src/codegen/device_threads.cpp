@@ -130,7 +130,10 @@ void DeviceFunction::emit_fence(NodeId id) {
   kernels_.fence(b_, static_cast<ir::Scope>(source_.attribute(id, 0)));
 }
 
-void DeviceFunction::emit_nanosleep(NodeId id) { kernels_.nanosleep(b_, value(source_.operand(id, 0))); }
+void DeviceFunction::emit_nanosleep(NodeId id) {
+  waits_for_blocks_ = true;
+  kernels_.nanosleep(b_, value(source_.operand(id, 0)));
+}
 
 /// A number that a kernel computes.
 void DeviceFunction::emit_c_value(NodeId id) {
