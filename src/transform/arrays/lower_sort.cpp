@@ -63,19 +63,24 @@ void Lowering::sort_by_kernels(NodeId id, bool gives_indices) {
   Nodes lengths = axes.kept;
   lengths.push_back(count);
   const auto in_line = [](Indices at) { return at.first(at.size() - 1); };
-  const NodeId keys = loops_.new_view(lengths, dtype_of(x));
-  loops_.nest(lengths,
-              [&](Indices at) { loops_.store(keys, at, element(x, axes.join(in_line(at), at.last(1)))); });
-  const Nodes whole_lengths = whole(x).lengths;
-  const NodeId result = loops_.new_view(whole_lengths, dtype_of(id));
-  const bool is_last = along[0] + 1 == static_cast<int64_t>(whole_lengths.size());
-  const SortedLines lines{lengths, keys, is_last ? result : loops_.new_view(lengths, dtype_of(id)),
-                          gives_indices};
   // Few elements a thread may sort as well.
   const NodeId all = loops_.product(lengths);
   const bool are_few =
       b_.function().is_constant(all) && b_.function().constant(all).as<int64_t>() <= kFewElements;
   const bool has_digits = !base::is_complex(dtype_of(x)) && !are_few;
+  const bool is_last = along[0] + 1 == source_.type(x).rank();
+  // Lines that are contiguous stay where they are; merged ones are changed.
+  NodeId keys;
+  if (has_digits && is_last && in_view(x).contiguous) keys = whole(x).view;
+  if (!keys) {
+    keys = loops_.new_view(lengths, dtype_of(x));
+    loops_.nest(lengths,
+                [&](Indices at) { loops_.store(keys, at, element(x, axes.join(in_line(at), at.last(1)))); });
+  }
+  const Nodes whole_lengths = whole(x).lengths;
+  const NodeId result = loops_.new_view(whole_lengths, dtype_of(id));
+  const SortedLines lines{lengths, keys, is_last ? result : loops_.new_view(lengths, dtype_of(id)),
+                          gives_indices};
   const auto by_ranks = [&] { return rank_lines(lines), Nodes(); };
   const auto by_digits = [&] { return sort_by_digits(lines), Nodes(); };
   const auto by_merging = [&] { return merge_lines(lines), Nodes(); };
@@ -122,13 +127,13 @@ void Lowering::sort_by_digits(const SortedLines& lines) {
   const NodeId rows = loops_.product(std::span(lines.lengths).first(lines.lengths.size() - 1));
   const NodeId all = loops_.product(lines.lengths);
   const auto flat = [&](NodeId view, DType as) {
-    return loops_.c_view(b_.make(Op::buffer, {view}), b_.index(0), {&all, 1}, as);
+    return loops_.c_view(b_.make(Op::buffer, {view}), b_.make(Op::offset, {view}), {&all, 1}, as);
   };
   const NodeId keys = flat(lines.keys, bits_dtype);
   const NodeId sorted = flat(lines.sorted, lines.gives_indices ? DType::Int64 : bits_dtype);
   KernelWriter kernels(loops_, machine_);
   KernelSort sort(kernels, loops_);
-  const auto key = [&](NodeId element) { return ordered_bits(element, dtype); };
+  const SortKey key = sort_key(dtype, bits_dtype);
   const auto in_blocks = [&] {
     sort.in_blocks(rows, count, keys, bits, key, [&](NodeId line, NodeId place, NodeId from) {
       const NodeId first = loops_.multiply(line, count);
@@ -139,15 +144,10 @@ void Lowering::sort_by_digits(const SortedLines& lines) {
     return Nodes();
   };
   const auto by_digits = [&] {
-    Nodes views{keys, loops_.new_view({&all, 1}, bits_dtype)};
-    if (lines.gives_indices) {
-      for (int i = 0; i < 2; ++i) views.push_back(loops_.new_view({&all, 1}, DType::Int64));
-      loops_.nest({&all, 1}, [&](Indices k) { loops_.store(views[2], k, b_.make(Op::fmod, {k[0], count})); });
-    }
-    const NodeId digits = b_.index((bits + sort.digit_bits() - 1) / sort.digit_bits());
-    const Nodes made = sort.by_digits(rows, count, digits, views, key);
-    const NodeId from = made[lines.gives_indices ? 2 : 0];
-    loops_.nest({&all, 1}, [&](Indices k) { loops_.store(sorted, k, loops_.load(from, k)); });
+    const NodeId digits = b_.index(sort.digits_of(dtype));
+    sort.by_digits({rows, count, digits, keys, lines.gives_indices ? NodeId() : sorted,
+                    lines.gives_indices ? sorted : NodeId()},
+                   key);
     return Nodes();
   };
   loops_.branch(loops_.less_equal(count, b_.index(sort.tile())), {}, in_blocks, by_digits);
@@ -155,23 +155,24 @@ void Lowering::sort_by_digits(const SortedLines& lines) {
 
 /// The bits of an element as a number that is less where the element sorts before: of floats, NaN is the
 /// greatest, and zeros are one.
-NodeId Lowering::ordered_bits(NodeId bits, DType dtype) {
-  if (base::is_bool(dtype) || !base::is_signed(dtype)) return bits;
-  const Type type = b_.function().type(bits);
-  const auto number = [&](uint64_t value) {
-    return b_.constant(type, ir::evaluate_cast(DType::UInt64, type.dtype(), base::Scalar::of(value)));
+SortKey Lowering::sort_key(DType dtype, DType bits_dtype) {
+  const Type type = Type::scalar(bits_dtype);
+  const auto number = [=, this](uint64_t value) {
+    return b_.constant(type, ir::evaluate_cast(DType::UInt64, bits_dtype, base::Scalar::of(value)));
   };
+  const bool is_plain = base::is_bool(dtype) || !base::is_signed(dtype);
   const size_t size = base::size_of(dtype);
-  const uint64_t top = uint64_t{1} << (8 * size - 1);
-  if (base::is_int(dtype)) return b_.make(Op::bitwise_xor, {bits, number(top)});
+  const uint64_t top = is_plain ? 0 : uint64_t{1} << (8 * size - 1);
+  if (!base::is_float(dtype)) return {[](NodeId bits) { return bits; }, number(top), number(~top)};
   const uint64_t infinity = size == 2 ? 0x7c00 : size == 4 ? 0x7f800000 : 0x7ff0000000000000;
-  const NodeId sign = number(top);
-  const NodeId magnitude = loops_.both(bits, loops_.negate(sign));
-  const NodeId is_nan = loops_.less(number(infinity), magnitude);
-  const NodeId is_negative = loops_.both(b_.make(Op::not_equal, {loops_.both(bits, sign), number(0)}),
-                                         b_.make(Op::not_equal, {magnitude, number(0)}));
-  const NodeId key = loops_.select(is_negative, loops_.negate(bits), loops_.either(magnitude, sign));
-  return loops_.select(is_nan, number(~uint64_t{0}), key);
+  const auto ordered = [=, this](NodeId bits) {
+    const NodeId sign = number(top);
+    const NodeId is_nan = loops_.less(number(infinity), loops_.both(bits, number(~top)));
+    const NodeId is_negative = loops_.less(sign, bits);
+    const NodeId key = loops_.select(is_negative, loops_.negate(bits), loops_.either(bits, sign));
+    return loops_.select(is_nan, number(~uint64_t{0}), key);
+  };
+  return {ordered, number(0), number(~top)};
 }
 
 /// Runs of one element are merged in pairs, then those of two, and so on, where each element finds its

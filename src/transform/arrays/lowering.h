@@ -10,6 +10,7 @@
 
 #include "base/machine.h"
 #include "transform/analyses/alias.h"
+#include "transform/kernels/digit_sweeps.h"
 #include "transform/writers/block_tree.h"
 #include "transform/writers/loop_writer.h"
 #include "transform/writers/rewriter.h"
@@ -280,7 +281,7 @@ class Lowering : public Rewriter {
   /// @name Sorts (lower_sort.cpp)
   struct SortedLines {
     Nodes lengths;  ///< the last is that of a line
-    NodeId keys;    ///< may be changed
+    NodeId keys;    ///< merged ones may be changed
     NodeId sorted;  ///< where the keys go, or their indices before
     bool gives_indices;
   };
@@ -288,7 +289,7 @@ class Lowering : public Rewriter {
   void rank_lines(const SortedLines& lines);
   void sort_by_digits(const SortedLines& lines);
   void merge_lines(const SortedLines& lines);
-  NodeId ordered_bits(NodeId bits, DType dtype);
+  SortKey sort_key(DType dtype, DType bits_dtype);
   NodeId sorts_before(NodeId a, NodeId b);
   NodeId complex_sorts_before(NodeId a, NodeId b);
   NodeId index_in_pair(NodeId line, Indices at, NodeId width, NodeId count);

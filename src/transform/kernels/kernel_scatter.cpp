@@ -15,8 +15,11 @@ KernelScatter::KernelScatter(KernelWriter& kernels, LoopWriter& loops, NodeId vi
     lengths_.push_back(b_.length(view, axis));
   elements_ = loops_.product(lengths_);
   size_ = loops_.multiply(iterations, b_.index(static_cast<int64_t>(stores_.size())));
+  const KernelSort sort(kernels_, loops_);
+  // Keys go up to the number of elements.
+  const NodeId digits = loops_.ceiling(count_digits(loops_, elements_), b_.index(sort.digit_bits()));
+  digits_ = loops_.maximum(digits, b_.index(1));
   keys_ = loops_.new_view({&size_, 1}, DType::UInt64);
-  places_ = loops_.new_view({&size_, 1}, DType::Int64);
   for (const Store& store : stores_) summands_.push_back(loops_.new_view({&iterations, 1}, store.summand));
 }
 
@@ -29,7 +32,6 @@ void KernelScatter::begin(NodeId iteration) {
   for (size_t i = 0; i < stores_.size(); ++i) {
     const NodeId index = index_of(iteration, i);
     loops_.store(keys_, {&index, 1}, b_.cast(elements_, DType::UInt64));
-    loops_.store(places_, {&index, 1}, index);
   }
 }
 
@@ -43,12 +45,10 @@ void KernelScatter::keep(size_t store, NodeId iteration, std::span<const NodeId>
 }
 
 void KernelScatter::add_up() {
-  KernelSort sort(kernels_, loops_);
-  const NodeId digits = loops_.ceiling(count_digits(loops_, elements_), b_.index(sort.digit_bits()));
-  const Nodes views{keys_, loops_.new_view({&size_, 1}, DType::UInt64), places_,
-                    loops_.new_view({&size_, 1}, DType::Int64)};
-  const Nodes sorted =
-      sort.by_digits(b_.index(1), size_, digits, views, [](NodeId element) { return element; });
+  const Nodes sorted{loops_.new_view({&size_, 1}, DType::UInt64), loops_.new_view({&size_, 1}, DType::Int64)};
+  const SortKey key{[](NodeId element) { return element; }, b_.constant(uint64_t{0}),
+                    b_.constant(~uint64_t{0})};
+  KernelSort(kernels_, loops_).by_digits({b_.index(1), size_, digits_, keys_, sorted[0], sorted[1]}, key);
   kernels_.grid({&size_, 1}, [&](std::span<const NodeId> at) { add_element(at[0], sorted); });
 }
 
@@ -72,7 +72,7 @@ void KernelScatter::add_element(NodeId first, const Nodes& sorted) {
       return Nodes{more, now[0], now[1]};
     };
     const Nodes end = loops_.repeat(start, is_more, [&](std::span<const NodeId> now) {
-      return Nodes{loops_.add(now[0], one), after(loops_.load(sorted[2], now.first(1)), now[1], 0)};
+      return Nodes{loops_.add(now[0], one), after(loops_.load(sorted[1], now.first(1)), now[1], 0)};
     });
     loops_.store(view_, indices, end[1]);
   });

@@ -39,8 +39,8 @@ class KernelScatter {
   Nodes lengths_;
   NodeId elements_;
   NodeId size_;     ///< of the iterations' stores
+  NodeId digits_;   ///< of keys
   NodeId keys_;     ///< of each the number of the element, in C order; or how many there are
-  NodeId places_;   ///< ... its own number
   Nodes summands_;  ///< by store, of each iteration
 };
 

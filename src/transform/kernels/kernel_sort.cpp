@@ -1,7 +1,7 @@
-// A pass of radix sort: tiles count their digits; what is before each tile's elements of a digit, in its
-// line, is added up; then each tile is sorted by the digit within its block, in two steps of four bits, and
-// its elements go where those of their digit begin. Each thread has contiguous elements, so equal ones keep
-// their order. No block waits for another one.
+// A pass of radix sort where blocks do not look back: tiles count their digits; what is before each tile's
+// elements of a digit, in its line, is added up; then each tile is sorted by the digit within its block, in
+// two steps of four bits, and its elements go where those of their digit begin. Each thread has contiguous
+// elements, so equal ones keep their order. No block waits for another one.
 
 #include "transform/kernels/kernel_sort.h"
 
@@ -13,7 +13,6 @@ namespace ingot::transform {
 namespace {
 
 constexpr int64_t kMostAtOnce = 1 << 16;
-constexpr int64_t kMostDigitBits = 8;
 /// A tile is split by so many bits at once.
 constexpr int64_t kSplitBits = 4;
 constexpr int64_t kBins = int64_t{1} << kSplitBits;
@@ -29,7 +28,7 @@ KernelSort::KernelSort(KernelWriter& kernels, LoopWriter& loops)
 int64_t KernelSort::digit_bits() const {
   // Each digit has a thread.
   const auto bits = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(kernels_.block_threads()))) - 1;
-  return std::min(bits, kMostDigitBits);
+  return std::min(bits, DigitSweeps::kMostDigitBits);
 }
 
 void KernelSort::store(NodeId view, NodeId at, NodeId value) {
@@ -89,7 +88,7 @@ void KernelSort::split(const Tile& tile, NodeId thread, NodeId count, NodeId fro
   kernels_.barrier();
 }
 
-void KernelSort::in_blocks(NodeId lines, NodeId count, NodeId elements, int64_t bits, const Key& key,
+void KernelSort::in_blocks(NodeId lines, NodeId count, NodeId elements, int64_t bits, const SortKey& key,
                            const std::function<void(NodeId, NodeId, NodeId)>& give) {
   const NodeId at_once = loops_.minimum(lines, b_.index(kMostAtOnce));
   const NodeId steps = b_.index((bits + kSplitBits - 1) / kSplitBits);
@@ -101,7 +100,7 @@ void KernelSort::in_blocks(NodeId lines, NodeId count, NodeId elements, int64_t 
     kernels_.strided(block, lines, at_once, [&](NodeId line) {
       const NodeId first = loops_.multiply(line, count);
       iterations_of(thread, count, [&](NodeId k) {
-        store(keys, k, key(load(elements, loops_.add(first, k))));
+        store(keys, k, key.bits(b_, load(elements, loops_.add(first, k))));
         store(own.order, k, k);
       });
       kernels_.barrier();
@@ -121,28 +120,50 @@ void KernelSort::in_blocks(NodeId lines, NodeId count, NodeId elements, int64_t 
   });
 }
 
-Nodes KernelSort::by_digits(NodeId lines, NodeId count, NodeId digits, const Nodes& views, const Key& key) {
+/// The elements, and two views for them in turns; and so their indices.
+Nodes KernelSort::views_of(const KeyLines& what) {
+  const NodeId all = what.elements(loops_);
+  const DType dtype = b_.function().type(what.keys).dtype();
+  Nodes views{what.keys, loops_.new_view({&all, 1}, dtype), loops_.new_view({&all, 1}, dtype)};
+  if (!what.order) return views;
+  for (int i = 0; i < 3; ++i) views.push_back(loops_.new_view({&all, 1}, DType::Int64));
+  kernels_.grid({&all, 1}, [&](std::span<const NodeId> k) {
+    loops_.store(views[3], k, b_.make(Op::fmod, {k[0], what.count}));
+  });
+  return views;
+}
+
+void KernelSort::by_digits(const KeyLines& what, const SortKey& key) {
+  if (DigitSweeps::are_possible(kernels_)) return DigitSweeps(kernels_, loops_, what, key).write();
   const NodeId size = b_.index(tile());
-  const NodeId tiles = loops_.ceiling(count, size);
-  const NodeId numbers = loops_.multiply(lines, this->digits());
+  const NodeId tiles = loops_.ceiling(what.count, size);
+  const NodeId numbers = loops_.multiply(what.lines, this->digits());
   const Nodes lengths{numbers, tiles};
   const NodeId all = loops_.product(lengths);
   const NodeId counts = loops_.new_view({&all, 1}, DType::Int64);
   const NodeId totals = loops_.new_view({&numbers, 1}, DType::Int64);
-  return loops_.loop(digits, views, [&](auto step, auto now) {
+  const Nodes sorted = loops_.loop(what.digits, views_of(what), [&](auto step, auto now) {
     const NodeId shift = loops_.multiply(step[0], b_.index(digit_bits()));
-    const Pass pass{lines, count, tiles, shift, Nodes(now.begin(), now.end()), counts, totals, key};
+    const Nodes views(now.begin(), now.end());
+    const Pass pass{what.lines, what.count, tiles, shift, views, counts, totals, key};
     count_digits(pass);
     add_digits(pass);
     move(pass);
     Nodes next;
-    for (size_t i = 0; i < now.size(); i += 2) next.insert(next.end(), {now[i + 1], now[i]});
+    for (size_t i = 0; i < now.size(); i += 3) next.insert(next.end(), {now[i + 1], now[i + 2], now[i + 1]});
     return next;
   });
+  const NodeId elements = what.elements(loops_);
+  const auto keep = [&](NodeId to, NodeId from) {
+    kernels_.grid({&elements, 1},
+                  [&](std::span<const NodeId> k) { loops_.store(to, k, loops_.load(from, k)); });
+  };
+  if (what.sorted) keep(what.sorted, sorted[0]);
+  if (what.order) keep(what.order, sorted[3]);
 }
 
 NodeId KernelSort::digit_at(const Pass& pass, NodeId at) {
-  const NodeId key = pass.key(load(pass.views[0], at));
+  const NodeId key = pass.key.bits(b_, load(pass.views[0], at));
   const DType dtype = b_.function().type(key).dtype();
   const NodeId rest = b_.make(Op::right_shift, {key, b_.cast(pass.shift, dtype)});
   return loops_.both(b_.cast(rest, DType::Int64), loops_.subtract(digits(), b_.index(1)));
@@ -273,7 +294,7 @@ void KernelSort::move(const Pass& pass) {
       const NodeId named = load_index(common.order, k);
       const NodeId from = loops_.add(first, named);
       const NodeId to = loops_.add(load(indices, digit_of(named)), k);
-      for (size_t i = 0; i < pass.views.size(); i += 2)
+      for (size_t i = 0; i < pass.views.size(); i += 3)
         store(pass.views[i + 1], to, load(pass.views[i], from));
     });
     kernels_.barrier();

@@ -1,32 +1,33 @@
 #pragma once
 
 #include "transform/kernels/block_scan.h"
+#include "transform/kernels/digit_sweeps.h"
 
 namespace ingot::transform {
 
-/// Sorts lines of unsigned keys so that equal ones keep their order (radix sort). Lines are contiguous, one
-/// after the other, in views of one axis.
+/// Sorts lines of unsigned elements by their keys so that equal ones keep their order (radix sort). Lines are
+/// contiguous, one after the other, in views of one axis.
 class KernelSort {
  public:
-  /// The key of an element as it is in memory, both unsigned.
-  using Key = std::function<NodeId(NodeId element)>;
-
   KernelSort(KernelWriter& kernels, LoopWriter& loops);
 
   /// How many elements a block sorts by itself.
   int64_t tile() const { return kIterationsOfThread * kernels_.block_threads(); }
   /// Bits of a key that a pass of `by_digits` sorts by.
   int64_t digit_bits() const;
+  /// How many digits keys of a dtype's size have.
+  int64_t digits_of(DType dtype) const {
+    return (8 * static_cast<int64_t>(base::size_of(dtype)) + digit_bits() - 1) / digit_bits();
+  }
 
   /// One launch, of lines that a block sorts by itself: a block each. `give(line, place, from)` is called for
   /// each index `place` of a sorted line, by one thread; `from` is the index of the element that goes there.
   /// `bits` of a key.
-  void in_blocks(NodeId lines, NodeId count, NodeId elements, int64_t bits, const Key& key,
+  void in_blocks(NodeId lines, NodeId count, NodeId elements, int64_t bits, const SortKey& key,
                  const std::function<void(NodeId line, NodeId index, NodeId from)>& give);
-  /// Three launches for each digit of the keys, of any lines. `views` has two for the elements, the first of
-  /// which holds them; and perhaps two for what goes with them. Gives them in an order where the first of
-  /// each two is sorted.
-  Nodes by_digits(NodeId lines, NodeId count, NodeId digits, const Nodes& views, const Key& key);
+  /// Of any lines: one launch for each digit, after two, where blocks look back (`DigitSweeps`); else three
+  /// for each, and one for each result.
+  void by_digits(const KeyLines& what, const SortKey& key);
 
  private:
   static constexpr int64_t kIterationsOfThread = 8;
@@ -44,14 +45,16 @@ class KernelSort {
     NodeId count;
     NodeId tiles;  ///< of a line
     NodeId shift;
-    Nodes views;
+    Nodes
+        views;  ///< of the elements, and perhaps of their indices: where they are, where they go, another one
     NodeId counts;  ///< by line, digit and tile: how many; then how many of the digit before
     NodeId totals;  ///< by line and digit
-    const Key& key;
+    const SortKey& key;
   };
   Tile make_tile();
   void split(const Tile& tile, NodeId thread, NodeId count, NodeId from, NodeId to,
              const std::function<NodeId(NodeId)>& bin_of);
+  Nodes views_of(const KeyLines& what);
   void count_digits(const Pass& pass);
   void add_digits(const Pass& pass);
   void move(const Pass& pass);

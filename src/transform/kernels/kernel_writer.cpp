@@ -127,6 +127,25 @@ NodeId KernelWriter::shuffle(ir::Source source, NodeId value, NodeId lane) {
   return b_.make(Op::shuffle, {all, value, lane}, {static_cast<int64_t>(source), kWarp});
 }
 
+NodeId KernelWriter::vote(ir::Question question, NodeId condition) {
+  return b_.make(Op::vote, {b_.constant<uint32_t>(~uint32_t{0}), condition},
+                 {static_cast<int64_t>(question), static_cast<int64_t>(ir::Scope::Warp)});
+}
+
+/// By a ballot for each bit: what `match` takes depends on how many numbers there are.
+NodeId KernelWriter::peers(NodeId number, int64_t bits) {
+  const NodeId none = b_.constant(uint32_t{0});
+  const NodeId all = b_.constant(~uint32_t{0});
+  NodeId same = all;
+  for (int64_t bit = 0; bit < bits; ++bit) {
+    const NodeId is_clear = loops_.equal(loops_.both(number, b_.constant(uint32_t{1} << bit)), none);
+    const NodeId clear = vote(ir::Question::Ballot, is_clear);
+    const NodeId differs = b_.make(Op::bitwise_xor, {clear, loops_.select(is_clear, all, none)});
+    same = loops_.both(same, loops_.negate(differs));
+  }
+  return same;
+}
+
 void KernelWriter::barrier() { b_.make(Op::barrier, {}, {static_cast<int64_t>(ir::Scope::Block)}); }
 
 void KernelWriter::atomic(Op combiner, ir::Scope scope, const Nodes& operands) {

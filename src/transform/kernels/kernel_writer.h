@@ -55,6 +55,10 @@ class KernelWriter {
   NodeId shuffle(ir::Source source, NodeId value, int32_t lane) {
     return shuffle(source, value, b_.constant(lane));
   }
+  /// What a condition is for the threads of the warp. A collective of the warp.
+  NodeId vote(ir::Question question, NodeId condition);
+  /// The lanes of the warp whose numbers (u32) have the same lowest `bits`. A collective of the warp.
+  NodeId peers(NodeId number, int64_t bits);
   /// An element of a view becomes `combiner` of it and a value, as one step: `operands` are the view, the
   /// indices and the value.
   void atomic(Op combiner, ir::Scope scope, const Nodes& operands);

@@ -6,8 +6,7 @@ namespace ingot::transform {
 
 namespace {
 
-/// Words before those of the first tile: the counter has a line of the cache for itself.
-constexpr int64_t kFirstWord = 16;
+constexpr int64_t kCacheLine = 128;
 constexpr int64_t kStateShift = 32;
 /// Nanoseconds until a warp looks again.
 constexpr int32_t kPause = 64;
@@ -22,8 +21,48 @@ DType word_of(DType dtype) {
 
 }  // namespace
 
+PublishedTiles::PublishedTiles(KernelWriter& kernels, LoopWriter& loops, DType word)
+    : kernels_(kernels),
+      loops_(loops),
+      b_(loops.builder()),
+      dtype_(word),
+      first_(kCacheLine / static_cast<int64_t>(base::size_of(word))) {}
+
+void PublishedTiles::allocate(NodeId words) {
+  const NodeId all = loops_.add(b_.index(first_), words);
+  words_ = loops_.new_view({&all, 1}, dtype_);
+  b_.make(Op::clear, {b_.make(Op::buffer, {words_})});
+}
+
+NodeId PublishedTiles::take(NodeId thread) {
+  const NodeId zero = b_.index(0);
+  kernels_.when(loops_.equal(thread, zero), [&] {
+    const NodeId one = b_.cast(b_.index(1), dtype_);
+    const NodeId taken =
+        b_.make(Op::atomic, {words_, zero, one}, {static_cast<int64_t>(Op::add), kDevice, kRelaxed});
+    loops_.store(number_, {&zero, 1}, b_.cast(taken, DType::Int64));
+  });
+  kernels_.barrier();
+  return loops_.load(number_, {&zero, 1});
+}
+
+void PublishedTiles::publish(NodeId at, NodeId word) {
+  b_.make(Op::atomic_store, {words_, position(at), word}, {kDevice, kRelaxed});
+}
+
+NodeId PublishedTiles::look(NodeId at) {
+  return b_.make(Op::atomic_load, {words_, position(at)}, {kDevice, kRelaxed});
+}
+
+void PublishedTiles::pause() { b_.make(Op::nanosleep, {b_.constant(kPause)}); }
+
 LookBack::LookBack(KernelWriter& kernels, LoopWriter& loops, BlockScan& scan, Order order)
-    : kernels_(kernels), loops_(loops), b_(loops.builder()), scan_(scan), order_(order) {
+    : kernels_(kernels),
+      loops_(loops),
+      b_(loops.builder()),
+      scan_(scan),
+      order_(order),
+      published_(kernels, loops, DType::UInt64) {
   for (const BlockScan::Slot& slot : scan_.slots()) {
     const size_t words = std::max<size_t>(base::size_of(slot.dtype) / sizeof(uint32_t), 1);
     words_of_.push_back(static_cast<int64_t>(words));
@@ -35,13 +74,11 @@ void LookBack::allocate(NodeId tiles) {
   tiles_ = tiles;
   NodeId rows = tiles;
   if (order_ == Order::Fixed) rows = loops_.add(rows, loops_.ceiling(tiles, b_.index(KernelWriter::kWarp)));
-  const NodeId words = loops_.add(b_.index(kFirstWord), loops_.multiply(rows, b_.index(words_)));
-  published_ = loops_.new_view({&words, 1}, DType::UInt64);
-  b_.make(Op::clear, {b_.make(Op::buffer, {published_})});
+  published_.allocate(loops_.multiply(rows, b_.index(words_)));
 }
 
 void LookBack::place() {
-  number_ = kernels_.shared(1, DType::Int64);
+  published_.place();
   found_ = scan_.shared(1);
   values_ = scan_.shared(KernelWriter::kWarp);
   bits_.clear();
@@ -51,17 +88,6 @@ void LookBack::place() {
     bits_.push_back(loops_.view(b_.make(Op::buffer, {values_[i]}), b_.index(0), {&length, 1}, {&stride, 1},
                                 Type::view(word_of(scan_.slots()[i].dtype), 1, ir::Space::Shared)));
   }
-}
-
-NodeId LookBack::take_tile(NodeId thread) {
-  const NodeId zero = b_.index(0);
-  kernels_.when(loops_.equal(thread, zero), [&] {
-    const NodeId taken =
-        b_.make(Op::atomic, {published_, zero, word(1)}, {static_cast<int64_t>(Op::add), kDevice, kRelaxed});
-    loops_.store(number_, {&zero, 1}, b_.cast(taken, DType::Int64));
-  });
-  kernels_.barrier();
-  return loops_.load(number_, {&zero, 1});
 }
 
 Nodes LookBack::before(NodeId tile, NodeId thread, const Nodes& own, const Nodes& inits) {
@@ -99,7 +125,7 @@ Nodes LookBack::before(NodeId tile, NodeId thread, const Nodes& own, const Nodes
 }
 
 NodeId LookBack::position(NodeId row, int64_t word) {
-  return loops_.add(loops_.multiply(row, b_.index(words_)), b_.index(kFirstWord + word));
+  return loops_.add(loops_.multiply(row, b_.index(words_)), b_.index(word));
 }
 
 void LookBack::publish(NodeId row, NodeId lane, NodeId state, const Nodes& values) {
@@ -110,15 +136,9 @@ void LookBack::publish(NodeId row, NodeId lane, NodeId state, const Nodes& value
     for (int64_t k = 0; k < words_of_[i]; ++k) {
       const NodeId at = loops_.add(loops_.multiply(lane, b_.index(words_of_[i])), b_.index(k));
       const NodeId low = b_.cast(loops_.load(bits_[i], {&at, 1}), DType::UInt64);
-      b_.make(Op::atomic_store, {published_, position(row, number++), loops_.either(high, low)},
-              {kDevice, kRelaxed});
+      published_.publish(position(row, number++), loops_.either(high, low));
     }
   }
-}
-
-NodeId LookBack::vote(ir::Question question, NodeId condition) {
-  return b_.make(Op::vote, {b_.constant<uint32_t>(~uint32_t{0}), condition},
-                 {static_cast<int64_t>(question), static_cast<int64_t>(ir::Scope::Warp)});
 }
 
 /// The words of a row, when those of all lanes' rows are there.
@@ -132,15 +152,14 @@ Nodes LookBack::wait_for(NodeId row) {
   };
   const Nodes end = loops_.repeat(start, misses, [&](std::span<const NodeId>) {
     Nodes words;
-    for (int64_t k = 0; k < words_; ++k)
-      words.push_back(b_.make(Op::atomic_load, {published_, position(row, k)}, {kDevice, kRelaxed}));
+    for (int64_t k = 0; k < words_; ++k) words.push_back(published_.look(position(row, k)));
     const auto state = [&](NodeId of) { return b_.make(Op::right_shift, {of, word(kStateShift)}); };
     const NodeId first = state(words[0]);
     NodeId is_there = b_.make(Op::not_equal, {first, word(Missing)});
     for (int64_t k = 1; k < words_; ++k)
       is_there = loops_.both(is_there, loops_.equal(state(words[static_cast<size_t>(k)]), first));
-    const NodeId any_misses = vote(ir::Question::Any, loops_.negate(is_there));
-    kernels_.when(any_misses, [&] { b_.make(Op::nanosleep, {b_.constant(kPause)}); });
+    const NodeId any_misses = kernels_.vote(ir::Question::Any, loops_.negate(is_there));
+    kernels_.when(any_misses, [&] { published_.pause(); });
     Nodes next{any_misses};
     next.insert(next.end(), words.begin(), words.end());
     return next;
@@ -207,7 +226,7 @@ Nodes LookBack::look_back(NodeId tile, NodeId lane) {
     const NodeId own = loops_.maximum(loops_.subtract(now[0], lane), b_.index(0));
     const Nodes words = wait_for(own);
     const NodeId state = b_.make(Op::right_shift, {words[0], word(kStateShift)});
-    const NodeId ends = vote(ir::Question::Ballot, loops_.equal(state, word(OfAll)));
+    const NodeId ends = kernels_.vote(ir::Question::Ballot, loops_.equal(state, word(OfAll)));
     const NodeId counts = loops_.equal(loops_.both(ends, lower), u32(0));
     Nodes values = values_of(lane, words);
     for (size_t i = 0; i < values.size(); ++i) values[i] = loops_.select(counts, values[i], none[i]);

@@ -4,6 +4,37 @@
 
 namespace ingot::transform {
 
+/// Tiles that the blocks of launches take one after the other, and words that blocks publish of them. Where
+/// `KernelWriter::may_look_back`.
+class PublishedTiles {
+ public:
+  /// `word`: the dtype of the words, an unsigned one that atomics take.
+  PublishedTiles(KernelWriter& kernels, LoopWriter& loops, DType word);
+
+  /// Before the launch: memory for so many words, all of which are 0.
+  void allocate(NodeId words);
+  /// At the top of a launch.
+  void place() { number_ = kernels_.shared(1, DType::Int64); }
+  /// The next tile, which is this block's. A collective of the block.
+  NodeId take(NodeId thread);
+  void publish(NodeId at, NodeId word);
+  /// What a word is now.
+  NodeId look(NodeId at);
+  /// Lets others go on.
+  void pause();
+
+ private:
+  NodeId position(NodeId at) { return loops_.add(at, b_.index(first_)); }
+
+  KernelWriter& kernels_;
+  LoopWriter& loops_;
+  ir::Builder& b_;
+  DType dtype_;
+  int64_t first_;  ///< the counter has a line of the cache for itself
+  NodeId words_;   ///< the counter of tiles that are taken, then those of the tiles
+  NodeId number_;  ///< in the block's memory: its tile
+};
+
 /// What the tiles before a block's tile give, in one launch: decoupled look-back (Merrill, Garland 2016).
 /// Each block takes the next tile and publishes what that gives; then a warp of it looks back over what 32
 /// tiles at a time have published, up to one that has all before it, too, and publishes that of its own.
@@ -25,7 +56,7 @@ class LookBack {
   /// At the top of the launch.
   void place();
   /// The tile of this block. A collective of the block.
-  NodeId take_tile(NodeId thread);
+  NodeId take_tile(NodeId thread) { return published_.take(thread); }
   /// What the tiles before give after `inits`, in their order; `own`: what this one gives. A collective of
   /// the block.
   Nodes before(NodeId tile, NodeId thread, const Nodes& own, const Nodes& inits);
@@ -40,7 +71,6 @@ class LookBack {
   Nodes fold_warp(Nodes values);
   Nodes look_back(NodeId tile, NodeId lane);
   Nodes look_into_group(NodeId tile, NodeId lane, const Nodes& inits);
-  NodeId vote(ir::Question question, NodeId condition);
   NodeId word(uint64_t number) { return b_.constant(number); }
 
   KernelWriter& kernels_;
@@ -51,13 +81,11 @@ class LookBack {
   std::vector<int64_t> words_of_;  ///< by slot
   int64_t words_ = 0;              ///< of a row
   NodeId tiles_;
-  /// The counter of tiles that are taken; then rows of words, of each tile and, where the order is fixed, of
-  /// what comes before each group.
-  NodeId published_;
-  NodeId number_;  ///< in the block's memory: its tile,
-  Nodes found_;    ///< ... what comes before it, by slot,
-  Nodes values_;   ///< ... for each lane a value, by slot,
-  Nodes bits_;     ///< ... and the same memory as words of up to 32 bits
+  /// Rows of words, of each tile and, where the order is fixed, of what comes before each group.
+  PublishedTiles published_;
+  Nodes found_;   ///< in the block's memory: what comes before its tile, by slot,
+  Nodes values_;  ///< ... for each lane a value, by slot,
+  Nodes bits_;    ///< ... and the same memory as words of up to 32 bits
 };
 
 }  // namespace ingot::transform
