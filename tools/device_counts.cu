@@ -1,7 +1,8 @@
 // The programs of tools/device_counts as one writes them in CUDA C. Arithmetic is in the written order, as Ingot's
-// is: nvcc gets -fmad=false.
+// is: nvcc gets -fmad=false. Sorts are CUB's.
 
 #include <cstdint>
+#include <cub/device/device_radix_sort.cuh>
 
 extern "C" {
 
@@ -178,4 +179,10 @@ extern "C" __global__ void transposed(const float* __restrict__ x, float* __rest
   const int to_row = blockIdx.x * 32 + threadIdx.y;
   for (int k = 0; k < 32; k += 8)
     if (to_column < rows && to_row + k < columns) y[(to_row + k) * rows + to_column] = tile[threadIdx.x][threadIdx.y + k];
+}
+
+void sort(size_t& bytes, const int* i, int* j, const int64_t* k, int64_t* l, const double* x, double* y, int n) {
+  cub::DeviceRadixSort::SortKeys(nullptr, bytes, i, j, n);
+  cub::DeviceRadixSort::SortKeys(nullptr, bytes, x, y, n);
+  cub::DeviceRadixSort::SortPairs(nullptr, bytes, i, j, k, l, n);
 }
