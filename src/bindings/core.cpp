@@ -228,9 +228,9 @@ struct Program {
 
   nb::object interpret(const nb::list& leaves, nb::object host, nb::object library, const nb::object& keeps,
                        uint64_t seed, const nb::object& memories) const;
-  nb::dict compile(bool texts, int threads, nb::handle assembler, const std::string& device,
-                   bool has_products, unsigned most_threads, unsigned fewest_blocks, bool quick,
-                   bool any_state) const;
+  nb::dict compile(bool texts, int threads, const std::string& device, bool has_products,
+                   unsigned most_threads, unsigned fewest_blocks, bool quick, bool any_state,
+                   nb::handle assembler) const;
   nb::dict compile_ahead(int level, int threads) const;
 
   /// Whether it multiplies matrices by a routine of the library table.
@@ -268,9 +268,9 @@ nb::list described(const std::vector<driver::LoopReport>& loops) {
 /// most; in little time, to slower code of the same values; for any floating-point state of the thread, or
 /// the default one. With `texts`, also the IR between the stages. `assembler`: of the device that assembles
 /// kernels, or None.
-nb::dict Program::compile(bool texts, int threads, nb::handle assembler, const std::string& device,
-                          bool has_products, unsigned most_threads, unsigned fewest_blocks, bool quick,
-                          bool any_state) const {
+nb::dict Program::compile(bool texts, int threads, const std::string& device, bool has_products,
+                          unsigned most_threads, unsigned fewest_blocks, bool quick, bool any_state,
+                          nb::handle assembler) const {
   driver::CompileOptions options{.target = driver::asked_for(), .codegen = {}};
   const bool has_device = !device.empty();
   if (has_device) options.target = options.target.with_device(device, has_products);
@@ -592,9 +592,9 @@ NB_MODULE(_core, m) {
       .def_prop_ro("errors", [](const Program& p) { return p.lowered.errors; })
       .def_prop_ro("multiplies", &Program::multiplies)
       .def_prop_ro("raises", &Program::raises)
-      .def("compile", &Program::compile, "texts"_a = false, "threads"_a = 1,
-           "assembler"_a.none() = nb::none(), "device"_a = "", "has_products"_a = false, "most_threads"_a = 0,
-           "fewest_blocks"_a = 0, "quick"_a = false, "any_state"_a = false)
+      .def("compile", &Program::compile, "texts"_a = false, "threads"_a = 1, "device"_a = "",
+           "has_products"_a = false, "most_threads"_a = 0, "fewest_blocks"_a = 0, "quick"_a = false,
+           "any_state"_a = false, "assembler"_a.none() = nb::none())
       .def("compile_ahead", &Program::compile_ahead, "level"_a, "threads"_a = 1)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0,
            "memories"_a.none() = nb::none());

@@ -338,8 +338,8 @@ class Specialisation(_ingot.Specialisation):
         code = (target,) if target else own
         threads = 1 if quick else _ingot.get_num_threads()
         assembler = None if texts or target or self.device is None or self.load_options is not None else self.device._handle.assembler
-        compile = functools.partial(self.program.compile, quick=quick, any_state=any_state)
-        return _ingot.with_room(compile, texts, threads, assembler, *code)
+        compile = functools.partial(self.program.compile, quick=quick, any_state=any_state, assembler=assembler)
+        return _ingot.with_room(compile, texts, threads, *code)
 
 
 def example_of(leaves: list) -> tuple | None:
