@@ -9,7 +9,9 @@
 #include "transform/functions/inline.h"
 #include "transform/functions/lower_exits.h"
 #include "transform/functions/simplify.h"
+#include "transform/kernels/counters.h"
 #include "transform/kernels/kernels.h"
+#include "transform/kernels/tables.h"
 #include "transform/loops/checks.h"
 #include "transform/loops/contract.h"
 #include "transform/loops/fuse_nests.h"
@@ -43,6 +45,8 @@ constexpr Pass kPasses[] = {
     {"promote", for_any<promote>, ir::Stage::Array},
     {"reuse", for_any<reuse>, ir::Stage::Both},
     {"fuse", for_any<fuse>, ir::Stage::Both},
+    {"counters", for_any<counters>, ir::Stage::Array},
+    {"tables", tables, ir::Stage::Array},
     {"to_loops", to_loops, ir::Stage::Loop},
     {"hoist", hoist, ir::Stage::Loop},
     {"checks", checks, ir::Stage::Loop},

@@ -89,6 +89,25 @@ class RaceFinder {
     });
     return any;
   }
+  std::vector<NodeId> checks_of_tables(std::vector<Table>& tables, bool in_branches) {
+    std::vector<NodeId> checks;
+    if (collect(f_.region(loop_))) return checks;
+    ir::walk(f_, f_.region(loop_), [&](NodeId node) {
+      if (!in_branches && (f_.op(node) == Op::if_ || f_.op(node) == Op::block)) return ir::Walk::Past;
+      if (f_.op(node) != Op::check) return ir::Walk::Into;
+      std::vector<Table> own;
+      if (!is_of_tables(f_.operand(node, 0), own) || own.empty()) return ir::Walk::Into;
+      checks.push_back(node);
+      for (const Table& table : own)
+        if (std::ranges::find(tables, table) == tables.end()) tables.push_back(table);
+      return ir::Walk::Into;
+    });
+    return checks;
+  }
+  std::optional<Table> table_of_number(NodeId node) {
+    if (collect(f_.region(loop_))) return std::nullopt;
+    return table_read_by(without_casts(node));
+  }
   std::optional<Conflict> find_conflict_between() {
     for (const RegionId region : iterations_.around)
       if (auto conflict = collect(region)) return conflict;
@@ -333,8 +352,10 @@ class RaceFinder {
     if (!first || !second || first->base != second->base) return false;
     for (size_t axis = 0; axis < first->indices.size(); ++axis) {
       if (!first->indices[axis] || !second->indices[axis]) continue;
-      const auto table = table_of(first->indices[axis]);
+      auto table = table_of(first->indices[axis]);
       if (!table || table != table_of(second->indices[axis])) continue;
+      table->named = first->base;
+      table->axis = axis;
       if (std::ranges::find(*tables_, *table) == tables_->end()) tables_->push_back(*table);
       return true;
     }
@@ -387,10 +408,13 @@ class RaceFinder {
       if (is_select ? !is_wrapped : !base::is_int(f_.type(plain).dtype())) return std::nullopt;
       index = plain;
     }
+    return table_read_by(index);
+  }
+  std::optional<Table> table_read_by(NodeId index) const {
     if (f_.op(index) != Op::load || !is_inside(index)) return std::nullopt;
     const NodeId view = f_.operand(index, 0);
     if (is_inside(view) || f_.type(view).rank() != 1) return std::nullopt;
-    Table found{view, {}, 0};
+    Table found{view, {}, 0, {}, 0};
     bool counts = false;
     if (!add_place(f_.operand(index, 1), found, counts) || !counts) return std::nullopt;
     std::ranges::sort(found.bases);
@@ -398,6 +422,19 @@ class RaceFinder {
       return access.writes && (!access.view || may_overlap(f_, ir_root(access.view), ir_root(view)));
     });
     return is_written ? std::nullopt : std::optional(std::move(found));
+  }
+  /// Whether a value is computed from numbers of tables, constants and values from outside.
+  bool is_of_tables(NodeId value, std::vector<Table>& tables) const {
+    if (!is_inside(value)) return true;
+    if (const auto table = table_read_by(value)) {
+      tables.push_back(*table);
+      return true;
+    }
+    if (f_[value].region_count > 0 || !ir::info(f_.op(value)).effects.pure() || f_.op(value) == Op::param ||
+        f_.op(value) == Op::result || !f_.type(value).is_scalar())
+      return false;
+    return std::ranges::all_of(f_.operands(value),
+                               [&](NodeId operand) { return is_of_tables(operand, tables); });
   }
   /// The iteration's number, once, values from outside and constants.
   bool add_place(NodeId index, Table& position, bool& counts) const {
@@ -484,6 +521,15 @@ std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
   RaceFinder finder(function, loop, {}, Carries::Checked);
   finder.allow(open);
   return finder.find();
+}
+
+std::vector<NodeId> checks_of_tables(const ir::Function& function, ir::NodeId loop,
+                                     std::vector<Table>& tables, bool in_branches) {
+  return RaceFinder(function, loop, {}, Carries::Ignored).checks_of_tables(tables, in_branches);
+}
+
+std::optional<Table> table_of_number(const ir::Function& function, ir::NodeId loop, ir::NodeId node) {
+  return RaceFinder(function, loop, {}, Carries::Ignored).table_of_number(node);
 }
 
 bool stores_by_table(const ir::Function& function, ir::NodeId loop) {

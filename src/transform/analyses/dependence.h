@@ -71,7 +71,14 @@ struct Table {
   ir::NodeId view;                ///< from outside the loop, which does not write into it
   std::vector<ir::NodeId> bases;  ///< from outside the loop
   int64_t constant = 0;
-  bool operator==(const Table&) const = default;
+  /// A view that the iterations write at the numbers, and along which axis; none of a table that is not asked
+  /// for by what is written.
+  ir::NodeId named = {};
+  size_t axis = 0;
+  /// Whether iterations find the same numbers in both.
+  bool operator==(const Table& other) const {
+    return view == other.view && bases == other.bases && constant == other.constant;
+  }
 };
 
 /// As `find_race`, where the numbers in `tables`, which it fills, are taken to be natural and different, and
@@ -84,6 +91,13 @@ std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
 /// they are put into `open`.
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::vector<AccessPair>& open);
+/// The checks in a loop of the numbers that iterations find in tables: their conditions are computed from
+/// these, constants and values from outside alone. `tables`, which has some, receives those that are not
+/// among it.
+std::vector<ir::NodeId> checks_of_tables(const ir::Function& function, ir::NodeId loop,
+                                         std::vector<Table>& tables, bool in_branches);
+/// The table of which a node in a loop is a number, perhaps in another dtype; none: it is no such number.
+std::optional<Table> table_of_number(const ir::Function& function, ir::NodeId loop, ir::NodeId node);
 /// Whether a loop may store at an index from a table, whatever else it does.
 bool stores_by_table(const ir::Function& function, ir::NodeId loop);
 

@@ -232,6 +232,16 @@ bool KernelPlan::meet_alike(NodeId nest, NodeId inner) const {
   });
 }
 
+/// Whether the iterations of a loop inside a nest over `prange` may run at once though they may raise: what
+/// is written is then unspecified, and the exception of the lowest iteration is the one that is seen.
+bool KernelPlan::raises_apart(NodeId nest, NodeId inner) const {
+  if (!is_over_prange(f_, nest) || f_.op(inner) != Op::for_ || f_.attribute(inner, 1) == 1) return false;
+  const ir::Effects effects = ir::effects_of(f_, inner);
+  const ir::Effects bad = ir::effect::Exit | ir::effect::Host | ir::effect::Random | ir::effect::Sync;
+  return effects.any(ir::effect::Raise) && !effects.any(bad) && is_parallel(nest) && !find_race(f_, inner) &&
+         written_layouts(f_, inner).known;
+}
+
 /// Whether what is loaded may be changed by what is in a node.
 bool KernelPlan::is_changed(std::span<const NodeId> loads, NodeId inside) const {
   return std::ranges::any_of(loads, [&](NodeId load) {
@@ -258,7 +268,9 @@ std::vector<NodeId> KernelPlan::levels_of(NodeId nest, size_t most) const {
         continue;
       }
       if (inner || !is_loop(node) || f_.result_count(node) > 0) return levels;
-      if (!is_parallel(node) && !meet_alike(levels.front(), node)) return levels;
+      const bool is_level =
+          is_parallel(node) || meet_alike(levels.front(), node) || raises_apart(levels.front(), node);
+      if (!is_level) return levels;
       inner = node;
     }
     if (!inner || f_.encloses(nest, f_.operand(inner, 0))) return levels;

@@ -83,6 +83,7 @@ class KernelPlan {
   bool is_loop(ir::NodeId node) const;
   bool is_parallel(ir::NodeId loop) const;
   bool meet_alike(ir::NodeId nest, ir::NodeId inner) const;
+  bool raises_apart(ir::NodeId nest, ir::NodeId inner) const;
   std::vector<Accumulation> meeting_in(ir::NodeId loop) const;
   bool is_scatter(ir::NodeId nest, const std::vector<Accumulation>& meeting) const;
   bool fits_in_kernel(ir::NodeId node) const;

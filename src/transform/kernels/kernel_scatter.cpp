@@ -11,10 +11,11 @@ namespace ingot::transform {
 KernelScatter::KernelScatter(KernelWriter& kernels, LoopWriter& loops, NodeId view, std::vector<Store> stores,
                              NodeId iterations)
     : kernels_(kernels), loops_(loops), b_(loops.builder()), view_(view), stores_(std::move(stores)) {
-  for (int axis = 0; axis < b_.function().type(view).rank(); ++axis)
-    lengths_.push_back(b_.length(view, axis));
+  const int axes = b_.function().type(view).rank() - (is_together() ? 1 : 0);
+  for (int axis = 0; axis < axes; ++axis) lengths_.push_back(b_.length(view, axis));
   elements_ = loops_.product(lengths_);
-  size_ = loops_.multiply(iterations, b_.index(static_cast<int64_t>(stores_.size())));
+  const size_t keys = is_together() ? 1 : stores_.size();
+  size_ = loops_.multiply(iterations, b_.index(static_cast<int64_t>(keys)));
   const KernelSort sort(kernels_, loops_);
   // Keys go up to the number of elements.
   const NodeId digits = loops_.ceiling(count_digits(loops_, elements_), b_.index(sort.digit_bits()));
@@ -24,23 +25,26 @@ KernelScatter::KernelScatter(KernelWriter& kernels, LoopWriter& loops, NodeId vi
 }
 
 NodeId KernelScatter::index_of(NodeId iteration, size_t store) {
+  if (is_together()) return iteration;
   const NodeId first = loops_.multiply(iteration, b_.index(static_cast<int64_t>(stores_.size())));
   return loops_.add(first, b_.index(static_cast<int64_t>(store)));
 }
 
 void KernelScatter::begin(NodeId iteration) {
-  for (size_t i = 0; i < stores_.size(); ++i) {
+  for (size_t i = 0; i < (is_together() ? 1 : stores_.size()); ++i) {
     const NodeId index = index_of(iteration, i);
     loops_.store(keys_, {&index, 1}, b_.cast(elements_, DType::UInt64));
   }
 }
 
 void KernelScatter::keep(size_t store, NodeId iteration, std::span<const NodeId> indices, NodeId summand) {
-  NodeId number = b_.index(0);
-  for (size_t i = 0; i < lengths_.size(); ++i)
-    number = loops_.add(loops_.multiply(number, lengths_[i]), indices[i]);
   const NodeId index = index_of(iteration, store);
-  loops_.store(keys_, {&index, 1}, b_.cast(number, DType::UInt64));
+  if (!is_together() || store == 0) {
+    NodeId number = b_.index(0);
+    for (size_t i = 0; i < lengths_.size(); ++i)
+      number = loops_.add(loops_.multiply(number, lengths_[i]), indices[i]);
+    loops_.store(keys_, {&index, 1}, b_.cast(number, DType::UInt64));
+  }
   loops_.store(summands_[store], {&iteration, 1}, summand);
 }
 
@@ -64,18 +68,37 @@ void KernelScatter::add_element(NodeId first, const Nodes& sorted) {
       loops_.either(loops_.equal(first, zero), loops_.negate(loops_.equal(key_at(last), key)));
   kernels_.when(loops_.both(is_first, loops_.less(number, elements_)), [&] {
     const Nodes indices = loops_.unflatten(number, lengths_);
-    const Nodes start{first, loops_.load(view_, indices)};
+    std::vector<Nodes> elements;
+    Nodes start{first};
+    for (size_t i = 0; i < (is_together() ? stores_.size() : 1); ++i) {
+      elements.push_back(indices);
+      if (is_together()) elements.back().push_back(b_.index(*stores_[i].last));
+      start.push_back(loops_.load(view_, elements.back()));
+    }
     const auto is_more = [&](std::span<const NodeId> now) {
       const NodeId more = loops_.branch(
           loops_.less(now[0], size_), {ir::kBool}, [&] { return Nodes{loops_.equal(key_at(now[0]), key)}; },
           [&] { return Nodes{loops_.truth(false)}; })[0];
-      return Nodes{more, now[0], now[1]};
+      Nodes next{more};
+      next.insert(next.end(), now.begin(), now.end());
+      return next;
     };
     const Nodes end = loops_.repeat(start, is_more, [&](std::span<const NodeId> now) {
-      return Nodes{loops_.add(now[0], one), after(loops_.load(sorted[1], now.first(1)), now[1], 0)};
+      const NodeId place = loops_.load(sorted[1], now.first(1));
+      Nodes next = is_together() ? all_after(place, now.subspan(1)) : Nodes{after(place, now[1], 0)};
+      next.insert(next.begin(), loops_.add(now[0], one));
+      return next;
     });
-    loops_.store(view_, indices, end[1]);
+    for (size_t i = 0; i < elements.size(); ++i) loops_.store(view_, elements[i], end[i + 1]);
   });
+}
+
+/// The elements of all stores after what an iteration contributes.
+Nodes KernelScatter::all_after(NodeId iteration, std::span<const NodeId> elements) {
+  Nodes made;
+  for (size_t i = 0; i < stores_.size(); ++i)
+    made.push_back(stores_[i].add(elements[i], loops_.load(summands_[i], {&iteration, 1})));
+  return made;
 }
 
 /// An element after the contribution at `place`, which is of this store or of a later one.

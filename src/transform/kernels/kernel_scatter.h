@@ -1,18 +1,23 @@
 #pragma once
 
+#include <optional>
+
 #include "transform/kernels/kernel_writer.h"
 
 namespace ingot::transform {
 
 /// Sums at elements of a view that iterations share, in the order of the iterations. In the launch of the
 /// iterations each leaves, for each of its stores, which element it adds to, and what; these are sorted by
-/// the element, and a thread adds what one element gets.
+/// the element, and a thread adds what one element gets. Stores that differ in the last index alone are
+/// sorted together, by the other indices, and a thread adds what each of their elements gets.
 class KernelScatter {
  public:
-  /// A store of an iteration: the dtype of what it adds, and what it makes of an element.
+  /// A store of an iteration: the dtype of what it adds, and what it makes of an element. `last`: the last
+  /// index, of stores that differ in this alone, and of which an iteration makes all or none.
   struct Store {
     DType summand;
     std::function<NodeId(NodeId element, NodeId summand)> add;
+    std::optional<int64_t> last = {};
   };
 
   /// Of so many iterations, before their launch.
@@ -29,6 +34,8 @@ class KernelScatter {
  private:
   NodeId index_of(NodeId iteration, size_t store);
   NodeId after(NodeId index, NodeId element, size_t store);
+  bool is_together() const { return stores_[0].last.has_value(); }
+  Nodes all_after(NodeId iteration, std::span<const NodeId> elements);
   void add_element(NodeId first, const Nodes& sorted);
 
   KernelWriter& kernels_;
@@ -36,9 +43,9 @@ class KernelScatter {
   ir::Builder& b_;
   NodeId view_;
   std::vector<Store> stores_;
-  Nodes lengths_;
+  Nodes lengths_;  ///< of the axes that are sorted by
   NodeId elements_;
-  NodeId size_;     ///< of the iterations' stores
+  NodeId size_;     ///< of the iterations' stores, or of the iterations
   NodeId digits_;   ///< of keys
   NodeId keys_;     ///< of each the number of the element, in C order; or how many there are
   Nodes summands_;  ///< by store, of each iteration

@@ -784,7 +784,26 @@ class KernelOutliner : public Rewriter {
       bind(way.summand, around);
       return use(source_.operands(sum.store).back());
     };
-    return {source_.type(way.summand).dtype(), add};
+    return {.summand = source_.type(way.summand).dtype(), .add = add};
+  }
+  /// Whether stores are made together, at indices that differ in the last one alone, a known one, and none of
+  /// them twice.
+  bool differ_in_last(std::span<const Accumulation> sums) const {
+    const auto indices_of = [&](const Accumulation& sum) {
+      const auto operands = source_.operands(sum.store);
+      return operands.subspan(1, operands.size() - 2);
+    };
+    std::vector<int64_t> last;
+    for (const Accumulation& sum : sums) {
+      const auto own = indices_of(sum);
+      const auto first = indices_of(sums[0]);
+      const bool is_alike = source_[sum.store].parent == source_[sums[0].store].parent && own.size() > 1 &&
+                            std::ranges::equal(own.first(own.size() - 1), first.first(first.size() - 1));
+      if (!is_alike || !source_.is_constant(own.back())) return false;
+      last.push_back(source_.constant(own.back()).as<int64_t>());
+    }
+    std::ranges::sort(last);
+    return last.size() > 1 && std::ranges::adjacent_find(last) == last.end();
   }
   void keep_summand(const Accumulation& sum) {
     for (size_t i = 0; i < scatters_.size(); ++i) {
@@ -806,7 +825,12 @@ class KernelOutliner : public Rewriter {
     scatters_ = scatters_in(id);
     for (const Scatter& scatter : scatters_) {
       std::vector<KernelScatter::Store> stores;
-      for (const Accumulation& sum : scatter.sums) stores.push_back(store_of(sum));
+      const bool is_together = differ_in_last(scatter.sums);
+      for (const Accumulation& sum : scatter.sums) {
+        stores.push_back(store_of(sum));
+        const auto operands = source_.operands(sum.store);
+        if (is_together) stores.back().last = source_.constant(operands[operands.size() - 2]).as<int64_t>();
+      }
       writers_.emplace_back(kernels_, loops_, use(scatter.view), stores, iterations);
     }
     kernels_.grid({&iterations, 1}, [&](std::span<const NodeId> at) {

@@ -187,10 +187,19 @@ class LoopVersioner : public Rewriter {
     // Iterations that need no order, and threads share, are a launch with their checks.
     const bool is_asked = ir::has_threads(static_cast<ir::Schedule>(source_.attribute(loop, 0)));
     if (has_kernels_ && inside != Lanes::NoLoop && is_asked) return std::nullopt;
+    if (has_kernels_ && is_in_launch(loop)) return std::nullopt;
     if (inside == Lanes::All) return strips_around_axes(loop, gone);
     if (auto strips = strips_in_lanes(loop, gone)) return strips;
     if (has_kernels_) return strips_in_launch(loop, gone);
     return inside == Lanes::NoLoop ? strips_around_lanes(loop, gone) : std::nullopt;
+  }
+  /// Whether a loop around is over `prange` and shown to be independent: its threads make the checks.
+  bool is_in_launch(NodeId loop) const {
+    for (NodeId at = source_[source_[loop].parent].owner; at; at = source_[source_[at].parent].owner)
+      if (source_.op(at) == Op::for_ &&
+          static_cast<ir::Schedule>(source_.attribute(at, 0)) == ir::Schedule::IndependentThreads)
+        return true;
+    return false;
   }
   /// ... so that the iterations can run in lanes.
   std::optional<Strips> strips_in_lanes(NodeId loop, const Nodes& gone) const {
@@ -451,11 +460,35 @@ class LoopVersioner : public Rewriter {
   NodeId fails(NodeId loop, NodeId first, NodeId count, const Strips& plan, size_t phase,
                const Nodes& buffers) {
     const RegionId body = source_.region(loop);
-    return any_iteration(loop, count, [&](NodeId index) {
+    const auto iteration = [&](NodeId index) {
       bind(source_.region_parameters(body)[0], loops_.add(first, index));
       std::vector<bool> computed(source_.node_count());
       return fails_from(body, plan, phase, index, buffers, computed);
+    };
+    axis_.loop = axis_in(loop, plan, phase);
+    if (!axis_.loop) return any_iteration(loop, count, iteration);
+    const NodeId inner = loops_.maximum(use(source_.operand(axis_.loop, 0)), b_.index(1));
+    const Nodes lengths{count, inner};
+    const NodeId any = any_iteration(loop, loops_.product(lengths), [&](NodeId index) {
+      const Nodes indices = loops_.unflatten(index, lengths);
+      axis_.index = indices[1];
+      return iteration(indices[0]);
     });
+    axis_ = {};
+    return any;
+  }
+  /// The loop in an iteration whose iterations a launch makes checks of a phase for, too; none: there is
+  /// none.
+  NodeId axis_in(NodeId loop, const Strips& plan, size_t phase) const {
+    if (!has_kernels_ || !plan.values.kept.empty()) return {};
+    NodeId found;
+    for (const NodeId node : source_.region_body(source_.region(loop))) {
+      if (!plan.checks.is_around(phase, node) || !ir::is_counted_loop(source_.op(node))) continue;
+      if (found || are_same_in(node, plan.checks) || source_.encloses(loop, source_.operand(node, 0)))
+        return {};
+      found = node;
+    }
+    return found;
   }
   /// ... in one iteration. Lanes in which a check of a phase fails do not go on to the next phase.
   NodeId fails_from(RegionId body, const Strips& plan, size_t phase, NodeId index, const Nodes& buffers,
@@ -518,13 +551,25 @@ class LoopVersioner : public Rewriter {
       };
       return loops_.branch(has_iterations, {ir::kBool}, first, [&] { return Nodes{b_.constant(false)}; })[0];
     }
-    return any_iteration(node, use(source_.operand(node, 0)), [&](NodeId index) {
+    const auto iteration = [&](NodeId index) {
       bind(source_.region_parameters(source_.region(node))[0], index);
       return fails_in(source_.region(node), early, phase);
-    });
+    };
+    const NodeId count = use(source_.operand(node, 0));
+    if (node != axis_.loop) return any_iteration(node, count, iteration);
+    return loops_.branch(
+        loops_.less(axis_.index, count), {ir::kBool}, [&] { return Nodes{iteration(axis_.index)}; },
+        [&] { return Nodes{b_.constant(false)}; })[0];
   }
 
+  /// A loop in the iteration whose iterations are those of the launch, and which one of it this is.
+  struct Axis {
+    NodeId loop;
+    NodeId index;
+  };
+
   LoopWriter loops_;
+  Axis axis_;
   bool has_kernels_;
   bool divides_;
   std::vector<bool> dropped_;

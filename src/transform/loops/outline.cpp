@@ -12,6 +12,7 @@
 #include "transform/analyses/thread_judge.h"
 #include "transform/writers/loop_writer.h"
 #include "transform/writers/rewriter.h"
+#include "transform/writers/table_numbers.h"
 
 namespace ingot::transform {
 
@@ -27,8 +28,6 @@ constexpr int64_t kMost = int64_t{1} << 30;
 /// Of loops inside whose count is not known before, and of a `while`.
 constexpr int64_t kUnknownIterations = 32;
 constexpr int64_t kWhileIterations = 100;
-/// The largest number of a table that is looked at for two that are the same.
-constexpr int64_t kMostMarks = int64_t{1} << 20;
 /// An iteration that costs less than this, in additions, is done before its number in a table is looked at.
 constexpr int64_t kTableCost = 32;
 /// A loop is worth so many pieces before other threads are asked.
@@ -168,17 +167,9 @@ class Outliner : public Rewriter {
   NodeId has_different_numbers(const Table& table, NodeId loop) {
     const NodeId zero = b_.index(0);
     const NodeId iterations = use(source_.operand(loop, 0));
-    NodeId first = b_.index(table.constant);
-    for (const NodeId base : table.bases) first = loops_.add(first, use(base));
-    const NodeId view = use(table.view);
-    const NodeId natural = loops_.maximum(iterations, zero);
-    const NodeId is_inside =
-        loops_.both(loops_.less_equal(zero, first),
-                    loops_.less_equal(first, loops_.subtract(b_.length(view, 0), natural)));
-    const auto number = [&](NodeId iteration) {
-      const NodeId at = loops_.add(first, iteration);
-      return b_.cast(loops_.load(view, {&at, 1}), DType::Int64);
-    };
+    TableNumbers numbers(loops_, table, iterations, [this](NodeId old) { return use(old); });
+    const NodeId is_inside = numbers.are_there();
+    const auto number = [&](NodeId iteration) { return numbers.at(iteration); };
     const auto otherwise = [&] { return Nodes{b_.constant(false)}; };
     const auto look = [&] {
       const NodeId ends[] = {zero, zero};
@@ -186,8 +177,8 @@ class Outliner : public Rewriter {
         const NodeId here = number(iteration[0]);
         return Nodes{loops_.minimum(found[0], here), loops_.maximum(found[1], here)};
       });
-      const NodeId fits =
-          loops_.both(loops_.equal(range[0], zero), loops_.less(range[1], b_.index(kMostMarks)));
+      const NodeId fits = loops_.both(loops_.equal(range[0], zero),
+                                      loops_.less(range[1], b_.index(TableNumbers::kMostMarks)));
       return loops_.branch(
           fits, {ir::kBool}, [&] { return Nodes{are_different(number, iterations, range[1])}; }, otherwise);
     };
