@@ -11,6 +11,7 @@
 #include "transform/functions/simplify.h"
 #include "transform/kernels/counters.h"
 #include "transform/kernels/kernels.h"
+#include "transform/kernels/spans.h"
 #include "transform/kernels/tables.h"
 #include "transform/loops/checks.h"
 #include "transform/loops/contract.h"
@@ -51,6 +52,7 @@ constexpr Pass kPasses[] = {
     {"hoist", hoist, ir::Stage::Loop},
     {"checks", checks, ir::Stage::Loop},
     {"fuse_nests", fuse_nests, ir::Stage::Loop},
+    {"spans", for_any<spans>, ir::Stage::Loop},
     {"split", split, ir::Stage::Loop},
     {"contract", contract, ir::Stage::Loop},
     {"interchange", interchange, ir::Stage::Loop},

@@ -18,6 +18,7 @@ namespace {
 using ir::NodeId;
 using ir::Op;
 using ir::RegionId;
+using ir::Type;
 
 /// So many pairs of accesses are looked at more closely: in loops over `prange`, and in others.
 constexpr int kMostPairs = 1000;
@@ -65,6 +66,8 @@ class RaceFinder {
   }
   /// Pairs whose order can be asked for before the loop are no conflict; they are put into `open`.
   void allow(std::vector<AccessPair>& open) { open_ = &open; }
+  /// Accesses through one span are no conflict; spans are put there.
+  void allow_spans(std::vector<NodeId>& spans) { spans_ = &spans; }
   /// Values from outside are taken to be at least 0, or 1; those that are needed to be so are put there.
   void assume(std::map<NodeId, int64_t>& assumed) { assumed_ = &assumed; }
 
@@ -121,6 +124,7 @@ class RaceFinder {
         const Access& a = accesses_[i];
         const Access& b = accesses_[k];
         if (!(a.writes || b.writes) || !may_meet(a, b) || store_alike(a, b) || named_or_added(a, b)) continue;
+        if (are_in_span(a, b)) continue;
         if (!stays_open({a.node, b.node}))
           return Conflict{a.node, b.node, "iterations may touch the same element", Conflict::Kind::Elements};
       }
@@ -134,6 +138,17 @@ class RaceFinder {
     return true;
   }
 
+  bool are_in_span(const Access& a, const Access& b) {
+    const NodeId view = a.view;
+    if (spans_ == nullptr || !view || view != b.view || f_.op(view) != Op::view || !is_inside(view))
+      return false;
+    const Type type = f_.type(view);
+    if (type.rank() != 1 ||
+        !is_number(f_.operand(view, 3), static_cast<int64_t>(base::size_of(type.dtype()))))
+      return false;
+    if (std::ranges::find(*spans_, view) == spans_->end()) spans_->push_back(view);
+    return true;
+  }
   bool is_asked() const {
     return loop_ && ir::has_threads(static_cast<ir::Schedule>(f_.attribute(loop_, 0)));
   }
@@ -496,6 +511,7 @@ class RaceFinder {
   std::vector<Table>* tables_ = nullptr;
   std::map<NodeId, int64_t>* assumed_ = nullptr;
   std::vector<AccessPair>* open_ = nullptr;
+  std::vector<NodeId>* spans_ = nullptr;
 };
 
 }  // namespace
@@ -520,6 +536,13 @@ std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::vector<AccessPair>& open) {
   RaceFinder finder(function, loop, {}, Carries::Checked);
   finder.allow(open);
+  return finder.find();
+}
+
+std::optional<Conflict> find_race_but_in_spans(const ir::Function& function, ir::NodeId loop,
+                                               std::vector<NodeId>& spans) {
+  RaceFinder finder(function, loop, {}, Carries::Checked);
+  finder.allow_spans(spans);
   return finder.find();
 }
 

@@ -91,6 +91,11 @@ std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
 /// they are put into `open`.
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::vector<AccessPair>& open);
+/// As `find_race`, but for accesses through a view of one axis without gaps that an iteration makes: whether
+/// the spans of memory that iterations see so follow each other can be asked before the loop. These views are
+/// put into `spans`.
+std::optional<Conflict> find_race_but_in_spans(const ir::Function& function, ir::NodeId loop,
+                                               std::vector<ir::NodeId>& spans);
 /// The checks in a loop of the numbers that iterations find in tables: their conditions are computed from
 /// these, constants and values from outside alone. `tables`, which has some, receives those that are not
 /// among it.

@@ -37,13 +37,14 @@ std::optional<size_t> raising_arm(const Function& function, NodeId node) {
 }
 
 EarlyChecks::EarlyChecks(const Function& function, NodeId loop, const std::vector<bool>& gone,
-                         bool independent)
+                         bool independent, bool ragged)
     : f_(function),
       loop_(loop),
       body_(function.region(loop)),
       order_(function.node_count()),
       gone_(gone),
-      independent_(independent) {
+      independent_(independent),
+      ragged_(ragged) {
   survey(body_);
   if (jumps_) return;
   std::erase_if(found_, [&](NodeId check) { return gone[check.index]; });
@@ -63,7 +64,8 @@ void EarlyChecks::survey(RegionId region) {
     order_[node.index] = next_++;
     const Op op = f_.op(node);
     const bool counts = ir::is_counted_loop(op);
-    jumps_ = jumps_ || op == Op::while_ || (counts && f_.encloses(body_, f_.operand(node, 0))) ||
+    const bool is_ragged = counts && f_.encloses(body_, f_.operand(node, 0));
+    jumps_ = jumps_ || op == Op::while_ || (is_ragged && !(ragged_ && !has_checks(node))) ||
              ir::info(op).effects.any(ir::effect::Exit);
     const std::optional<size_t> raises = raising_arm(f_, node);
     if (f_.op(node) == Op::check || raises) found_.push_back(node);
@@ -226,6 +228,8 @@ bool EarlyChecks::is_early(NodeId node, const std::vector<bool>& early) {
   if (f_.op(node) == Op::load) return is_unwritten(node) && phase_of_load(node);
   return card.effects.pure() && card.regions == 0 && !card.terminator;
 }
+
+bool EarlyChecks::has_checks(NodeId node) const { return ir::effects_of(f_, node).any(ir::effect::Raise); }
 
 /// Whether there are checks in a node that are neither early nor gone: they stay in the iteration, and the
 /// node with them.

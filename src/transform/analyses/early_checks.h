@@ -17,7 +17,8 @@ std::optional<size_t> raising_arm(const Function& function, NodeId node);
 /// and those of the branches around them, are computed from the loop's index, from values from outside, and
 /// from memory that no iteration writes - or, of a loop whose iterations are `independent`, that the same
 /// iteration has not written before. An `if` with an arm that raises is a check as well. None of a loop with
-/// exits in it, or with loops whose iterations are counted in it: their lanes end after different iterations.
+/// exits in it, or with loops whose iterations are counted in it: their lanes end after different iterations;
+/// `ragged`: such loops may be there, if they have no checks.
 /// `gone`: checks, by node, that are known to hold.
 ///
 /// They fall into phases. A check of phase p may need loads whose indices are in range only if checks hold:
@@ -25,7 +26,8 @@ std::optional<size_t> raising_arm(const Function& function, NodeId node);
 /// of the phases before hold in all iterations.
 class EarlyChecks {
  public:
-  EarlyChecks(const Function& function, NodeId loop, const std::vector<bool>& gone, bool independent = true);
+  EarlyChecks(const Function& function, NodeId loop, const std::vector<bool>& gone, bool independent = true,
+              bool ragged = false);
   /// Lanes divide integers: what is divided is worth keeping.
   void set_divides(bool divides) { divides_ = divides; }
 
@@ -74,6 +76,7 @@ class EarlyChecks {
   std::vector<uint32_t> sources(std::span<const NodeId> values) const;
   std::vector<bool> early_nodes();
   bool is_early(NodeId node, const std::vector<bool>& early);
+  bool has_checks(NodeId node) const;
   bool has_other_checks(NodeId node) const;
   bool is_left_out(NodeId check) const;
   NodeId in_iteration(NodeId node) const;
@@ -89,6 +92,7 @@ class EarlyChecks {
   uint32_t next_ = 0;
   std::vector<bool> gone_;
   bool independent_;
+  bool ragged_;
   bool divides_ = false;
   bool jumps_ = false;  ///< there are exits, or loops counted in the iteration: no check is early
   bool writes_anything_ = false;

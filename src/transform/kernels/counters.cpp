@@ -88,10 +88,45 @@ class CounterRemover : public Rewriter {
   const std::vector<Counter> none_;
 };
 
+/// Lengths: those that a check of the function's body shows to be equal are one, and those of what is there
+/// before a loop are taken before it.
+class LengthSettler : public Rewriter {
+ public:
+  explicit LengthSettler(const Function& source) : Rewriter(source) {}
+
+ protected:
+  void visit(NodeId id) override {
+    if (source_.op(id) == Op::length && made(id)) return;
+    if (ir::is_loop(source_.op(id)) && !is_inside_) {
+      ir::walk(source_, id, [&](NodeId node) {
+        const bool is_known =
+            source_.op(node) == Op::length && !made(node) && !source_.encloses(id, source_.operand(node, 0));
+        if (is_known) clone(node);
+      });
+      is_inside_ = true;
+      clone(id);
+      is_inside_ = false;
+      return;
+    }
+    clone(id);
+    if (source_.op(id) != Op::check || source_[id].parent != source_.body()) return;
+    const NodeId condition = source_.operand(id, 0);
+    if (source_.op(condition) != Op::equal) return;
+    const NodeId first = source_.operand(condition, 0);
+    const NodeId second = source_.operand(condition, 1);
+    const auto is_length = [&](NodeId node) { return source_.op(node) == Op::length; };
+    if (is_length(first) && is_length(second)) bind(second, use(first));
+  }
+
+ private:
+  bool is_inside_ = false;
+};
+
 }  // namespace
 
 std::unique_ptr<ir::Function> counters(const ir::Function& function) {
-  std::unique_ptr<ir::Function> made;
+  const bool has_loops = ir::has_loop(function, function.body());
+  std::unique_ptr<ir::Function> made = has_loops ? LengthSettler(function).run() : nullptr;
   for (int round = 0; round < kMostRounds; ++round) {
     CounterRemover remover(made ? *made : function);
     if (!remover.any()) break;

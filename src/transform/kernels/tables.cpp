@@ -222,8 +222,8 @@ class TableVersioner : public Rewriter {
     b_.set_span(location);
     return answer;
   }
-  /// Each iteration in which all checks hold marks the row that it names; there must be as many marks as
-  /// iterations.
+  /// Each iteration in which all checks hold marks the row that it names; as many rows as there are
+  /// iterations must have one mark.
   NodeId look_at(const Question& question, std::vector<TableNumbers>& numbers, NodeId iterations) {
     if (question.named.empty()) return loops_.negate(any_fails(question, iterations));
     NodeId fits = loops_.truth(true);
@@ -236,7 +236,7 @@ class TableVersioner : public Rewriter {
       Nodes marks;
       for (const NodeId count : rows) {
         const NodeId none =
-            b_.make(Op::broadcast, {b_.constant(false), count}, {}, Type::array(DType::Bool, 1));
+            b_.make(Op::broadcast, {b_.constant(int32_t{0}), count}, {}, Type::array(DType::Int32, 1));
         marks.push_back(b_.make(Op::materialize, {none}));
       }
       loops_.loop(iterations, {}, [&](auto at, auto) {
@@ -250,8 +250,10 @@ class TableVersioner : public Rewriter {
         loops_.branch(
             holds, {},
             [&] {
-              for (size_t i = 0; i < rows.size(); ++i)
-                loops_.store(marks[i], {&found[i], 1}, b_.constant(true));
+              for (size_t i = 0; i < rows.size(); ++i) {
+                const NodeId before = loops_.load(marks[i], {&found[i], 1});
+                loops_.store(marks[i], {&found[i], 1}, loops_.add(before, b_.constant(int32_t{1})));
+              }
               return Nodes();
             },
             [] { return Nodes(); });
@@ -264,9 +266,12 @@ class TableVersioner : public Rewriter {
     };
     return loops_.branch(fits, {ir::kBool}, mark, [&] { return Nodes{loops_.truth(false)}; })[0];
   }
+  /// How many rows have one mark.
   NodeId count_of(NodeId marks, NodeId rows) {
-    return combined(Op::add, rows, b_.index(0),
-                    [&](NodeId row) { return b_.cast(loops_.load(marks, {&row, 1}), DType::Int64); });
+    return combined(Op::add, rows, b_.index(0), [&](NodeId row) {
+      const NodeId is_one = loops_.equal(loops_.load(marks, {&row, 1}), b_.constant(int32_t{1}));
+      return b_.cast(is_one, DType::Int64);
+    });
   }
   NodeId any_fails(const Question& question, NodeId iterations) {
     return combined(Op::bitwise_or, iterations, b_.constant(false),

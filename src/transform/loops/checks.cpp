@@ -210,7 +210,7 @@ class LoopVersioner : public Rewriter {
   }
   /// ... so that a launch can run all iterations, which conflict in sums, stores and carried values at most.
   std::optional<Strips> strips_in_launch(NodeId loop, const Nodes& gone) const {
-    EarlyChecks early(source_, loop, without_checks(gone));
+    EarlyChecks early(source_, loop, without_checks(gone), true, true);
     if (early.checks().empty()) return std::nullopt;
     const std::vector<bool> left_out = without_checks(gone, early);
     const bool is_safe = ir::walk(source_, source_.region(loop), [&](NodeId node) {
@@ -228,9 +228,18 @@ class LoopVersioner : public Rewriter {
     if (!strips) return std::nullopt;
     const bool are_disjoint = ir::walk(source_, source_.region(loop), [&](NodeId node) {
       const bool counts = ir::is_counted_loop(source_.op(node));
-      return counts && !are_same_in(node, strips->checks) ? ir::Walk::Stop : ir::Walk::Into;
+      const bool is_known = !counts || is_only_loop(node, loop) || are_same_in(node, strips->checks);
+      return is_known ? ir::Walk::Into : ir::Walk::Stop;
     });
     return are_disjoint ? std::move(strips) : std::nullopt;
+  }
+  /// Whether a loop is the only one that an iteration of another comes to, of a count that is known before.
+  bool is_only_loop(NodeId node, NodeId loop) const {
+    if (source_[node].parent != source_.region(loop) || source_.encloses(loop, source_.operand(node, 0)))
+      return false;
+    return std::ranges::count_if(source_.region_body(source_.region(loop)), [&](NodeId other) {
+             return source_[other].region_count > 0 && ir::is_counted_loop(source_.op(other));
+           }) == 1;
   }
   /// Whether early checks in a loop fail in each of its iterations or in none.
   bool are_same_in(NodeId loop, const EarlyChecks& early) const {
@@ -445,7 +454,11 @@ class LoopVersioner : public Rewriter {
                   const Nodes& buffers) {
     const RegionId body = source_.region(loop);
     const auto parameters = source_.region_parameters(body);
+    const bool around = loops_.independent();
+    const auto schedule = static_cast<ir::Schedule>(source_.attribute(loop, 0));
+    loops_.set_independent(around || (has_kernels_ && ir::is_shown_independent(schedule)));
     return loops_.loop(count, carried, [&](auto index, auto values) {
+      loops_.set_independent(around);
       bind(parameters[0], loops_.add(first, index[0]));
       for (size_t i = 0; i < values.size(); ++i) bind(parameters[i + 1], values[i]);
       for (size_t i = 0; i < kept.size(); ++i) in_memory_[kept[i].index] = loops_.load(buffers[i], index);
