@@ -188,7 +188,10 @@ class LoopVersioner : public Rewriter {
     const bool is_asked = ir::has_threads(static_cast<ir::Schedule>(source_.attribute(loop, 0)));
     if (has_kernels_ && inside != Lanes::NoLoop && is_asked) return std::nullopt;
     if (has_kernels_ && is_in_launch(loop)) return std::nullopt;
-    if (inside == Lanes::All) return strips_around_axes(loop, gone);
+    if (inside == Lanes::All) {
+      auto strips = strips_around_axes(loop, gone);
+      return strips || !holds_reductions_alone(loop) ? strips : strips_in_launch(loop, gone);
+    }
     if (auto strips = strips_in_lanes(loop, gone)) return strips;
     if (has_kernels_) return strips_in_launch(loop, gone);
     return inside == Lanes::NoLoop ? strips_around_lanes(loop, gone) : std::nullopt;
@@ -220,6 +223,11 @@ class LoopVersioner : public Rewriter {
     });
     const bool is_disjoint = source_.result_count(loop) == 0 ? meets_at_most(loop) : combines(source_, loop);
     return is_safe && is_disjoint ? std::optional(Strips{early}) : std::nullopt;
+  }
+  bool holds_reductions_alone(NodeId loop) const {
+    return !ir::any_within(source_, source_.region(loop), [&](NodeId node) {
+      return ir::is_loop(source_.op(node)) && source_.op(node) != Op::parallel_for;
+    });
   }
   /// ... whose loops inside are axes of that launch: their iterations have no checks of their own.
   std::optional<Strips> strips_around_axes(NodeId loop, const Nodes& gone) const {
