@@ -65,8 +65,9 @@ class SpanVersioner : public Rewriter {
     Nodes found;
     if (find_race_but_in_spans(source_, loop, found)) return {};
     const bool are_known = std::ranges::all_of(found, [&](NodeId view) {
-      return source_.op(source_.operand(view, 0)) != Op::alloc &&
-             !source_.encloses(loop, source_.operand(view, 0)) && is_known(source_.operand(view, 1), loop) &&
+      NodeId memory = source_.operand(view, 0);
+      if (source_.op(memory) == Op::buffer) memory = source_.operand(memory, 0);
+      return !source_.encloses(loop, memory) && is_known(source_.operand(view, 1), loop) &&
              is_known(source_.operand(view, 2), loop);
     });
     return are_known ? found : Nodes();

@@ -7,10 +7,10 @@
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/analyses/dependence.h"
+#include "transform/analyses/table_numbers.h"
 #include "transform/analyses/thread_judge.h"
 #include "transform/kernels/nest_copies.h"
 #include "transform/writers/rewriter.h"
-#include "transform/writers/table_numbers.h"
 
 namespace ingot::transform {
 
@@ -23,7 +23,7 @@ struct Question {
   std::vector<Table> named;    ///< whose numbers have to differ
   std::vector<Table> checked;  ///< all of them
   Nodes checks;                ///< that hold in all iterations
-  Nodes negatives;             ///< comparisons that tell whether one of `named` is below 0
+  Nodes negatives;             ///< comparisons that show whether one of `named` is below 0
 };
 
 class TableJudge {
@@ -40,7 +40,7 @@ class TableJudge {
     question.checks = checks_of_tables(f_, loop, question.checked, !question.named.empty());
     if (question.checked.empty() || (question.named.empty() && !are_axes_in(loop))) return std::nullopt;
     find_negatives(question);
-    question.before = place_of(question);
+    question.before = position_before(question);
     return question.before ? std::optional(std::move(question)) : std::nullopt;
   }
 
@@ -94,7 +94,7 @@ class TableJudge {
 
   /// The outermost loop around, which does not change what is asked, before which it can be; none: the loop
   /// would be asked anew in a loop that is a launch.
-  NodeId place_of(const Question& question) const {
+  NodeId position_before(const Question& question) const {
     NodeId place = question.loop;
     for (NodeId at = f_[f_[place].parent].owner; at; at = f_[f_[at].parent].owner) {
       if (!ir::is_loop(f_.op(at))) {

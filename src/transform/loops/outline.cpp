@@ -9,10 +9,10 @@
 
 #include "ir/walk.h"
 #include "transform/analyses/disjoint.h"
+#include "transform/analyses/table_numbers.h"
 #include "transform/analyses/thread_judge.h"
 #include "transform/writers/loop_writer.h"
 #include "transform/writers/rewriter.h"
-#include "transform/writers/table_numbers.h"
 
 namespace ingot::transform {
 

@@ -1,4 +1,4 @@
-#include "transform/writers/table_numbers.h"
+#include "transform/analyses/table_numbers.h"
 
 namespace ingot::transform {
 
