@@ -90,20 +90,52 @@ std::vector<Accumulation> KernelPlan::meeting_in(NodeId loop) const {
   return meeting;
 }
 
-/// Whether each iteration of a nest adds at most once by each of its stores whose sums have an order.
+NodeId KernelPlan::row_of(NodeId nest, NodeId store) const {
+  const std::vector<NodeId> levels = levels_of(nest);
+  NodeId owner = f_[f_[store].parent].owner;
+  while (f_.op(owner) == Op::if_) owner = f_[f_[owner].parent].owner;
+  return std::ranges::find(levels, owner) == levels.end() ? owner : NodeId();
+}
+
+/// Whether each iteration of a nest adds at most once by each of its stores whose sums have an order, or by
+/// one store to elements of one row, each once.
 bool KernelPlan::is_scatter(NodeId nest, const std::vector<Accumulation>& meeting) const {
   const NodeId count = f_.operand(nest, 0);
   if (f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewCombined) return false;
   const RegionId iteration = f_.region(levels_of(nest).back());
   return std::ranges::all_of(meeting, [&](const Accumulation& own) {
-    RegionId region = f_[own.store].parent;
-    while (!own.exact && region != iteration) {
+    if (own.exact) return true;
+    const NodeId row = row_of(nest, own.store);
+    if (row && (!is_row(nest, row, own) || std::ranges::count(meeting, own.view, &Accumulation::view) > 1))
+      return false;
+    RegionId region = row ? f_[row].parent : f_[own.store].parent;
+    while (region != iteration) {
       const NodeId owner = f_[region].owner;
       if (!owner || f_.op(owner) != Op::if_) return false;
       region = f_[owner].parent;
     }
     return true;
   });
+}
+
+/// Whether the iterations of a loop each add to another element of the last axis, all else being the same.
+bool KernelPlan::is_row(NodeId nest, NodeId loop, const Accumulation& sum) const {
+  if (f_.op(loop) != Op::for_ || f_.result_count(loop) > 0 || f_.encloses(nest, f_.operand(loop, 0)))
+    return false;
+  const auto operands = f_.operands(sum.store);
+  const auto indices = operands.subspan(1, operands.size() - 2);
+  if (indices.size() < 2 || indices.back() != f_.region_parameters(f_.region(loop))[0]) return false;
+  const auto leading = indices.first(indices.size() - 1);
+  return std::ranges::all_of(leading, [&](NodeId index) { return is_same_in(loop, index); });
+}
+
+/// Whether a value is computed from what is there before a loop.
+bool KernelPlan::is_same_in(NodeId loop, NodeId value) const {
+  if (!f_.encloses(loop, value)) return true;
+  const bool is_simple = f_[value].region_count == 0 && ir::info(f_.op(value)).effects.pure() &&
+                         f_.op(value) != Op::param && f_.op(value) != Op::result;
+  return is_simple &&
+         std::ranges::all_of(f_.operands(value), [&](NodeId operand) { return is_same_in(loop, operand); });
 }
 
 const Accumulation* KernelPlan::accumulation_of(NodeId store) const {
@@ -460,6 +492,9 @@ void KernelPlan::find_needed() {
     }
     if (parts_[node.index] == Part::Scatter) {
       for (const NodeId level : levels_of(node)) need(f_.operand(level, 0));
+      for (const Accumulation& sum : accumulations_)
+        if (const NodeId row = f_.encloses(node, sum.store) ? row_of(node, sum.store) : NodeId())
+          need(f_.operand(row, 0));
       return ir::Walk::Past;
     }
     if (parts_[node.index] == Part::Nest) {

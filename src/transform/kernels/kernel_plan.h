@@ -66,6 +66,9 @@ class KernelPlan {
   /// What a store adds to an element that other iterations of its nest add to, which is to be one step or, if
   /// it is not exact, to have an order; null: it does not.
   const Accumulation* accumulation_of(ir::NodeId store) const;
+  /// The loop of an iteration of a nest whose iterations each add to one element of a row, by one store;
+  /// null: the iteration adds once.
+  ir::NodeId row_of(ir::NodeId nest, ir::NodeId store) const;
   /// The tasks that are done before a node of the host's region; none: null.
   const Task* task_before(ir::NodeId node) const;
   /// The loads in a loop of the host's that the host makes itself.
@@ -85,6 +88,8 @@ class KernelPlan {
   bool meet_alike(ir::NodeId nest, ir::NodeId inner) const;
   bool raises_apart(ir::NodeId nest, ir::NodeId inner) const;
   std::vector<Accumulation> meeting_in(ir::NodeId loop) const;
+  bool is_same_in(ir::NodeId loop, ir::NodeId value) const;
+  bool is_row(ir::NodeId nest, ir::NodeId loop, const Accumulation& sum) const;
   bool is_scatter(ir::NodeId nest, const std::vector<Accumulation>& meeting) const;
   bool fits_in_kernel(ir::NodeId node) const;
   bool is_scan(ir::NodeId loop) const;

@@ -21,7 +21,11 @@ KernelScatter::KernelScatter(KernelWriter& kernels, LoopWriter& loops, NodeId vi
   const NodeId digits = loops_.ceiling(count_digits(loops_, elements_), b_.index(sort.digit_bits()));
   digits_ = loops_.maximum(digits, b_.index(1));
   keys_ = loops_.new_view({&size_, 1}, DType::UInt64);
-  for (const Store& store : stores_) summands_.push_back(loops_.new_view({&iterations, 1}, store.summand));
+  for (const Store& store : stores_) {
+    Nodes lengths{iterations};
+    if (is_row()) lengths.push_back(store.count);
+    summands_.push_back(loops_.new_view(lengths, store.summand));
+  }
 }
 
 NodeId KernelScatter::index_of(NodeId iteration, size_t store) {
@@ -45,7 +49,9 @@ void KernelScatter::keep(size_t store, NodeId iteration, std::span<const NodeId>
       number = loops_.add(loops_.multiply(number, lengths_[i]), indices[i]);
     loops_.store(keys_, {&index, 1}, b_.cast(number, DType::UInt64));
   }
-  loops_.store(summands_[store], {&iteration, 1}, summand);
+  Nodes at{iteration};
+  if (is_row()) at.push_back(indices.back());
+  loops_.store(summands_[store], at, summand);
 }
 
 void KernelScatter::add_up() {
@@ -53,11 +59,14 @@ void KernelScatter::add_up() {
   const SortKey key{[](NodeId element) { return element; }, b_.constant(uint64_t{0}),
                     b_.constant(~uint64_t{0})};
   KernelSort(kernels_, loops_).by_digits({b_.index(1), size_, digits_, keys_, sorted[0], sorted[1]}, key);
-  kernels_.grid({&size_, 1}, [&](std::span<const NodeId> at) { add_element(at[0], sorted); });
+  Nodes axes{size_};
+  if (is_row()) axes.push_back(stores_[0].count);
+  kernels_.grid(axes,
+                [&](std::span<const NodeId> at) { add_element(at[0], is_row() ? at[1] : NodeId(), sorted); });
 }
 
 /// What an element gets, by the thread that finds its first summand.
-void KernelScatter::add_element(NodeId first, const Nodes& sorted) {
+void KernelScatter::add_element(NodeId first, NodeId last_index, const Nodes& sorted) {
   const auto key_at = [&](NodeId k) { return loops_.load(sorted[0], {&k, 1}); };
   const NodeId zero = b_.index(0);
   const NodeId one = b_.index(1);
@@ -72,7 +81,7 @@ void KernelScatter::add_element(NodeId first, const Nodes& sorted) {
     Nodes start{first};
     for (size_t i = 0; i < (is_together() ? stores_.size() : 1); ++i) {
       elements.push_back(indices);
-      if (is_together()) elements.back().push_back(b_.index(*stores_[i].last));
+      if (is_together()) elements.back().push_back(last_index ? last_index : b_.index(*stores_[i].last));
       start.push_back(loops_.load(view_, elements.back()));
     }
     const auto is_more = [&](std::span<const NodeId> now) {
@@ -85,7 +94,8 @@ void KernelScatter::add_element(NodeId first, const Nodes& sorted) {
     };
     const Nodes end = loops_.repeat(start, is_more, [&](std::span<const NodeId> now) {
       const NodeId place = loops_.load(sorted[1], now.first(1));
-      Nodes next = is_together() ? all_after(place, now.subspan(1)) : Nodes{after(place, now[1], 0)};
+      Nodes next =
+          is_together() ? all_after(place, now.subspan(1), last_index) : Nodes{after(place, now[1], 0)};
       next.insert(next.begin(), loops_.add(now[0], one));
       return next;
     });
@@ -94,10 +104,12 @@ void KernelScatter::add_element(NodeId first, const Nodes& sorted) {
 }
 
 /// The elements of all stores after what an iteration contributes.
-Nodes KernelScatter::all_after(NodeId iteration, std::span<const NodeId> elements) {
+Nodes KernelScatter::all_after(NodeId iteration, std::span<const NodeId> elements, NodeId last) {
   Nodes made;
+  Nodes at{iteration};
+  if (last) at.push_back(last);
   for (size_t i = 0; i < stores_.size(); ++i)
-    made.push_back(stores_[i].add(elements[i], loops_.load(summands_[i], {&iteration, 1})));
+    made.push_back(stores_[i].add(elements[i], loops_.load(summands_[i], at)));
   return made;
 }
 

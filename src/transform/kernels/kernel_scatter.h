@@ -13,11 +13,13 @@ namespace ingot::transform {
 class KernelScatter {
  public:
   /// A store of an iteration: the dtype of what it adds, and what it makes of an element. `last`: the last
-  /// index, of stores that differ in this alone, and of which an iteration makes all or none.
+  /// index, of stores that differ in this alone, and of which an iteration makes all or none. `count`: how
+  /// often an iteration makes the only store, with last indices from 0 on.
   struct Store {
     DType summand;
     std::function<NodeId(NodeId element, NodeId summand)> add;
     std::optional<int64_t> last = {};
+    NodeId count = {};
   };
 
   /// Of so many iterations, before their launch.
@@ -26,7 +28,7 @@ class KernelScatter {
 
   /// In an iteration, before its stores: it adds nothing yet.
   void begin(NodeId iteration);
-  /// A store of an iteration, once at most.
+  /// A store of an iteration, once at most, or once for each last index.
   void keep(size_t store, NodeId iteration, std::span<const NodeId> indices, NodeId summand);
   /// After the launch: those that sort, and one that adds.
   void add_up();
@@ -34,9 +36,10 @@ class KernelScatter {
  private:
   NodeId index_of(NodeId iteration, size_t store);
   NodeId after(NodeId index, NodeId element, size_t store);
-  bool is_together() const { return stores_[0].last.has_value(); }
-  Nodes all_after(NodeId iteration, std::span<const NodeId> elements);
-  void add_element(NodeId first, const Nodes& sorted);
+  bool is_row() const { return static_cast<bool>(stores_[0].count); }
+  bool is_together() const { return stores_[0].last || is_row(); }
+  Nodes all_after(NodeId iteration, std::span<const NodeId> elements, NodeId last);
+  void add_element(NodeId first, NodeId last, const Nodes& sorted);
 
   KernelWriter& kernels_;
   LoopWriter& loops_;

@@ -828,6 +828,8 @@ class KernelOutliner : public Rewriter {
       const bool is_together = differ_in_last(scatter.sums);
       for (const Accumulation& sum : scatter.sums) {
         stores.push_back(store_of(sum));
+        if (const NodeId row = plan_.row_of(id, sum.store))
+          stores.back().count = loops_.maximum(use(source_.operand(row, 0)), b_.index(0));
         const auto operands = source_.operands(sum.store);
         if (is_together) stores.back().last = source_.constant(operands[operands.size() - 2]).as<int64_t>();
       }

@@ -190,7 +190,8 @@ class LoopVersioner : public Rewriter {
     if (has_kernels_ && is_in_launch(loop)) return std::nullopt;
     if (inside == Lanes::All) {
       auto strips = strips_around_axes(loop, gone);
-      return strips || !holds_reductions_alone(loop) ? strips : strips_in_launch(loop, gone);
+      const bool has_no_axes = holds_reductions_alone(loop) || find_race(source_, loop);
+      return strips || !has_no_axes ? strips : strips_in_launch(loop, gone);
     }
     if (auto strips = strips_in_lanes(loop, gone)) return strips;
     if (has_kernels_) return strips_in_launch(loop, gone);
