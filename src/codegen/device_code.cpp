@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cctype>
 #include <functional>
+#include <set>
 
 #include "base/abi.h"
 #include "codegen/analyses.h"
@@ -174,8 +175,15 @@ void DeviceCode::optimize(llvm::TargetMachine& machine) {
 /// The text of each kernel alone, with the functions that it calls.
 std::vector<std::string> DeviceCode::texts_of_kernels(llvm::TargetMachine& machine) {
   std::vector<std::string> texts;
+  std::set<std::string_view> kernels;
+  for (const KernelName& each : names_) kernels.insert(each.name);
   for (const KernelName& own : names_) {
-    const std::unique_ptr<llvm::Module> alone = llvm::CloneModule(module_);
+    llvm::ValueToValueMapTy made;
+    const std::unique_ptr<llvm::Module> alone =
+        llvm::CloneModule(module_, made, [&](const llvm::GlobalValue* value) {
+          const llvm::StringRef name = value->getName();
+          return name == own.name || !kernels.contains({name.data(), name.size()});
+        });
     for (const KernelName& other : names_)
       if (&other != &own) alone->getFunction(other.name)->eraseFromParent();
     Analyses analyses(machine);

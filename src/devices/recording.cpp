@@ -26,7 +26,7 @@ class ListSequence final : public Sequence {
         case Step::Kind::Launch: launch(step); break;
         case Step::Kind::Copy: device_.copy(step.to, step.from, step.bytes); break;
         case Step::Kind::Fill: device_.fill(step.to, step.value, step.bytes); break;
-        case Step::Kind::Routine: (void)device_.libraries()->run(step.routine, step.views); break;
+        case Step::Kind::Routine: run(step); break;
       }
     }
   }
@@ -37,6 +37,12 @@ class ListSequence final : public Sequence {
     std::vector<void*> addresses;
     for (Argument& argument : step.arguments) addresses.push_back(argument.value.data());
     device_.launch(*step.kernel, step.launch, addresses);
+  }
+
+  /// What has been captured for views has been had for other ones of the same lengths and strides.
+  void run(const Step& step) {
+    if (!device_.libraries()->run(step.routine, step.views))
+      throw DeviceError("the library of a graph's routine is gone: " + step.routine);
   }
 
   Device& device_;

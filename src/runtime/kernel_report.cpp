@@ -17,9 +17,9 @@ namespace {
 /// list of process-wide state.
 class Kept {
  public:
-  KernelError* take(devices::Device& device) {
+  KernelError* take(devices::Device& device, uint64_t life) {
     const std::scoped_lock lock(mutex_);
-    const auto found = all_.find({&device, device.life()});
+    const auto found = all_.find({&device, life});
     if (found == all_.end() || found->second.empty()) return nullptr;
     KernelError* const one = found->second.back();
     found->second.pop_back();
@@ -51,7 +51,7 @@ KernelError* new_shared(devices::Device& device) {
 }  // namespace
 
 KernelReport::KernelReport(devices::Device& device)
-    : device_(device), shared_(kept().take(device)), life_(device.life()) {
+    : device_(device), life_(device.life()), shared_(kept().take(device, life_)) {
   if (shared_ == nullptr) shared_ = new_shared(device);
   if (shared_ != nullptr) {
     address_ = device.mapped(shared_, sizeof(KernelError));
@@ -63,11 +63,12 @@ KernelReport::KernelReport(devices::Device& device)
 }
 
 KernelReport::~KernelReport() {
-  if (shared_ != nullptr && is_read_) kept().give(device_, life_, shared_);
+  if (shared_ != nullptr && !is_in_use_) kept().give(device_, life_, shared_);
 }
 
 std::optional<KernelError> KernelReport::wait() {
   KernelError found;
+  is_in_use_ = true;  // for ever, if waiting fails
   if (shared_ != nullptr) {
     device_.stream().synchronize();
     found = *shared_;
@@ -75,7 +76,7 @@ std::optional<KernelError> KernelReport::wait() {
   } else {
     device_.read(&found, address_, sizeof found);
   }
-  is_read_ = true;
+  is_in_use_ = false;
   if (found.iteration == KernelError::kNone) return std::nullopt;
   return found;
 }

@@ -11,7 +11,7 @@ namespace ingot::runtime {
 inline constexpr KernelError kNoKernelError{KernelError::kNone, 0, 0, 0, {}};
 
 /// The error report of a launch that may raise. It is in memory that the host and kernels both use, where the
-/// driver has such: then nothing is copied. What has been read is kept for other launches of the device.
+/// driver has such: then nothing is copied. It is kept for other launches of the device.
 class KernelReport {
  public:
   /// Throws devices::DeviceError.
@@ -28,11 +28,11 @@ class KernelReport {
 
  private:
   devices::Device& device_;
-  KernelError* shared_ = nullptr;  ///< null: in the device's memory
+  uint64_t life_;        ///< of the device
+  KernelError* shared_;  ///< null: in the device's memory
   OwnedBuffer own_;
   devices::Address address_ = 0;
-  uint64_t life_ = 0;  ///< of the device
-  bool is_read_ = false;
+  bool is_in_use_ = false;  ///< threads may still report
 };
 
 }  // namespace ingot::runtime

@@ -92,6 +92,24 @@ def test_how_kernels_are_loaded_is_part_of_what_they_are(tmp_path, other):
     assert run(tmp_path, changed + "v = launch(limited)[-1]; print(json.dumps([float(v), compiled()]))") == [-2.0, True]
 
 
+def test_kernels_are_loaded_with_their_options(tmp_path):
+    seen = """
+from ingot import _ingot
+given = []
+load = _ingot.Code.load
+class Code:
+    @staticmethod
+    def load(code, options=None, moves=()):
+        given.append(options is not None)
+        return load(code, options, moves)
+_ingot.Code = Code
+launch(limited)
+print(json.dumps([given, compiled()]))
+"""
+    assert run(tmp_path, PROGRAMS + seen) == [[True], True]
+    assert run(tmp_path, PROGRAMS + seen) == [[True], False]
+
+
 def test_what_is_linked_is_not_stored(tmp_path):
     text = """
 half = cuda.declare_device("half", "float64(float64)", link=cuda.CUSource('extern "C" __device__ int half(double* r, double x) { *r = x / 2; return 0; }', "half.cu"))

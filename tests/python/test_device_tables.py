@@ -419,3 +419,50 @@ def test_nothing_races(seed):
     done = subprocess.run(words, check=False, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout[-3000:]
     assert re.search(r"\d+ passed", done.stdout)
+
+
+def taken_odd(out, rows, w):
+    for d in range(rows.shape[0]):
+        r = rows[d]
+        if r >= 0:
+            for s in range(w.shape[1]):
+                if s % 2 == 1:
+                    out[r, s] += w[d, s]
+
+
+def stored_if_large(out, rows, w):
+    for d in range(rows.shape[0]):
+        r = rows[d]
+        if r >= 0:
+            for s in range(w.shape[1]):
+                if w[d, s] > 0.5:
+                    out[r, s] = w[d, s]
+
+
+def binned_without_nans(out, hits, rows, w):
+    for d in range(rows.shape[0]):
+        r = rows[d]
+        hits[r] += 1
+        for s in range(w.shape[1]):
+            if not np.isnan(w[d, s]):
+                out[r, s] += w[d, s]
+
+
+@pytest.mark.parametrize("function", [taken_odd, stored_if_large, binned_without_nans])
+def test_elements_that_an_iteration_leaves_out_of_a_row(function):
+    """What memory held before, here NaNs, is added to none of them."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        w = rng.random((200, 4))
+        w[rng.random(w.shape) < 0.3] = np.nan
+        hits = (np.zeros(3, int),) if function is binned_without_nans else ()
+        for rubbish in [ingot.device_put(np.full(n, np.nan), DEVICE) for n in (200, 400, 800, 1600) * 4]:
+            del rubbish
+        as_in_python(function, np.zeros((3, 4)), *hits, rng.integers(0, 3, 200), w)
+
+
+def test_rows_that_are_stored_or_added_whole():
+    rng = np.random.default_rng(5)
+    for samples, columns in ((0, 3), (1, 0), (70, 1), (90, 40)):
+        rows = rng.integers(-3, 3, samples)
+        as_in_python(binned_without_nans, rng.random((3, columns)), np.zeros(3, int), rows, rng.random((samples, columns)))

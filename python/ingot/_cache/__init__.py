@@ -150,7 +150,7 @@ def _first_that_holds(function: Function, keys: Keys, there: list[Entry], fits: 
         with contextlib.suppress(Changed, Unnamed, ValueError, RuntimeError):
             found = entries.restored(entry, function.__ingot_function__, keys.own.objects, keys.facts)
             if fits(found.stored) and (entry.body or not function._wants_code):
-                return Found(found, entry.tier, _ingot.Code.load(entry.body, None, found.moves) if entry.body else None)
+                return Found(found, entry.tier, _ingot.Code.load(entry.body, function._loading.options(), found.moves) if entry.body else None)
     return None
 
 

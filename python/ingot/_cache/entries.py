@@ -52,7 +52,9 @@ def unpacked(content: bytes) -> list[Entry]:
 
 
 def joined(new: Entry, others: list[Entry]) -> list[Entry]:
-    """Entries with a new one among them."""
+    """Entries with a new one among them, which replaces its like; one without code replaces none that has some."""
+    if new.kind == CODE and not new.body and any(each[:3] == new[:3] for each in others):
+        return others
     return [new, *(each for each in others if each[:3] != new[:3])][:MOST_ENTRIES]
 
 
@@ -150,7 +152,7 @@ def _target(description: tuple[_ingot.Description, ...]) -> tuple[Any, ...]:
     if last is None or last.kind != _ingot.Description.DEVICE:
         return ()
     device = _devices.of(f"{last.device_kind}:{last.index}")
-    return device.code, device.capability, device.driver, device.block_threads, device.block_memory
+    return device.code, device.capability, device.driver
 
 
 def key_of(environment: bytes, function: Function, description: tuple[_ingot.Description, ...], facts: Facts) -> Key:

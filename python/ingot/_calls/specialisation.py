@@ -312,10 +312,7 @@ class Specialisation(_ingot.Specialisation):
     @property
     def load_options(self) -> Any:
         """How a device loads its kernels; None: the default."""
-        linked = (*self._loading.linked, *(each for declared in self.program.linked for each in declared.link))
-        words = [each.words for each in dict.fromkeys(linked)]
-        limit = self._loading.max_registers
-        return _ingot.load_options(words, limit) if words or limit else None
+        return self._loading.options(tuple(each for declared in self.program.linked for each in declared.link))
 
     def needs_of(self, kernels: str, kernel: str, threads: int, dynamic: int) -> tuple[int, int, int, int]:
         """What the device's driver reports of a kernel in the text `kernels`, launched with blocks of so many threads and so many

@@ -419,3 +419,8 @@ class Loading(NamedTuple):
     """Of a block of any launch."""
     fewest_blocks: int = 0
     """That are to fit on a processor."""
+
+    def options(self, linked: tuple[Any, ...] = ()) -> Any:
+        """How a device's driver loads them, with more that is linked; None: the default."""
+        words = [each.words for each in dict.fromkeys((*self.linked, *linked))]
+        return _ingot.load_options(words, self.max_registers) if words or self.max_registers else None

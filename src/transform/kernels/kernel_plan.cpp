@@ -118,10 +118,12 @@ bool KernelPlan::is_scatter(NodeId nest, const std::vector<Accumulation>& meetin
   });
 }
 
-/// Whether the iterations of a loop each add to another element of the last axis, all else being the same.
+/// Whether the iterations of a loop each add to another element of the last axis, all else being the same,
+/// and none of them leaves its element out.
 bool KernelPlan::is_row(NodeId nest, NodeId loop, const Accumulation& sum) const {
   if (f_.op(loop) != Op::for_ || f_.result_count(loop) > 0 || f_.encloses(nest, f_.operand(loop, 0)))
     return false;
+  if (f_[sum.store].parent != f_.region(loop)) return false;
   const auto operands = f_.operands(sum.store);
   const auto indices = operands.subspan(1, operands.size() - 2);
   if (indices.size() < 2 || indices.back() != f_.region_parameters(f_.region(loop))[0]) return false;

@@ -14,7 +14,7 @@ class KernelScatter {
  public:
   /// A store of an iteration: the dtype of what it adds, and what it makes of an element. `last`: the last
   /// index, of stores that differ in this alone, and of which an iteration makes all or none. `count`: how
-  /// often an iteration makes the only store, with last indices from 0 on.
+  /// often an iteration makes the only store, if it does, once with each last index from 0 on.
   struct Store {
     DType summand;
     std::function<NodeId(NodeId element, NodeId summand)> add;

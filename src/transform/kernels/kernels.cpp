@@ -816,36 +816,62 @@ class KernelOutliner : public Rewriter {
                        use(steps_of(source_, sum).summand));
     }
   }
+  std::vector<KernelScatter::Store> stores_of(NodeId id, const Scatter& scatter) {
+    std::vector<KernelScatter::Store> stores;
+    const bool is_together = differ_in_last(scatter.sums);
+    for (const Accumulation& sum : scatter.sums) {
+      stores.push_back(store_of(sum));
+      if (const NodeId row = plan_.row_of(id, sum.store))
+        stores.back().count = loops_.maximum(use(source_.operand(row, 0)), b_.index(0));
+      const auto operands = source_.operands(sum.store);
+      if (is_together) stores.back().last = source_.constant(operands[operands.size() - 2]).as<int64_t>();
+    }
+    return stores;
+  }
+  /// Iterations that each leave a summand for all of a row are done in rounds, which take no more memory than
+  /// so many of them.
   void write_scatter(NodeId id) {
+    constexpr int64_t kMostSummands = int64_t{1} << 24;
     const Nodes levels = plan_.levels_of(id);
     Nodes lengths;
     for (const NodeId level : levels)
       lengths.push_back(loops_.maximum(use(source_.operand(level, 0)), b_.index(0)));
     const NodeId iterations = loops_.product(lengths);
     scatters_ = scatters_in(id);
+    std::vector<std::vector<KernelScatter::Store>> stores;
+    NodeId longest;
     for (const Scatter& scatter : scatters_) {
-      std::vector<KernelScatter::Store> stores;
-      const bool is_together = differ_in_last(scatter.sums);
-      for (const Accumulation& sum : scatter.sums) {
-        stores.push_back(store_of(sum));
-        if (const NodeId row = plan_.row_of(id, sum.store))
-          stores.back().count = loops_.maximum(use(source_.operand(row, 0)), b_.index(0));
-        const auto operands = source_.operands(sum.store);
-        if (is_together) stores.back().last = source_.constant(operands[operands.size() - 2]).as<int64_t>();
-      }
-      writers_.emplace_back(kernels_, loops_, use(scatter.view), stores, iterations);
+      stores.push_back(stores_of(id, scatter));
+      for (const KernelScatter::Store& store : stores.back())
+        if (store.count) longest = longest ? loops_.maximum(longest, store.count) : store.count;
     }
-    kernels_.grid({&iterations, 1}, [&](std::span<const NodeId> at) {
-      prepare({&id, 1});
-      iteration_ = at[0];
-      for (KernelScatter& writer : writers_) writer.begin(iteration_);
-      inside_ = true;
-      write_level(levels, loops_.unflatten(iteration_, lengths), 0);
-      inside_ = false;
-      forget_ready();
-    });
-    for (KernelScatter& writer : writers_) writer.add_up();
-    writers_.clear();
+    const auto write = [&](NodeId first, NodeId count) {
+      for (size_t i = 0; i < scatters_.size(); ++i)
+        writers_.emplace_back(kernels_, loops_, use(scatters_[i].view), stores[i], count);
+      kernels_.grid({&count, 1}, [&](std::span<const NodeId> at) {
+        prepare({&id, 1});
+        iteration_ = at[0];
+        for (KernelScatter& writer : writers_) writer.begin(iteration_);
+        inside_ = true;
+        write_level(levels, loops_.unflatten(loops_.add(first, iteration_), lengths), 0);
+        inside_ = false;
+        forget_ready();
+      });
+      for (KernelScatter& writer : writers_) writer.add_up();
+      writers_.clear();
+    };
+    if (longest) {
+      const NodeId fitting =
+          b_.make(Op::floor_divide, {b_.index(kMostSummands), loops_.maximum(longest, b_.index(1))});
+      const NodeId most = loops_.maximum(fitting, b_.index(1));
+      const NodeId rounds = loops_.ceiling(iterations, most);
+      loops_.nest({&rounds, 1}, [&](std::span<const NodeId> round) {
+        const NodeId first = loops_.multiply(round[0], most);
+        write(first, loops_.minimum(most, loops_.subtract(iterations, first)));
+      });
+    } else {
+      write(b_.index(0), iterations);
+    }
     scatters_.clear();
   }
 
