@@ -24,9 +24,9 @@ constexpr std::string_view kOneByOne[] = {"inline",     "simplify", "reuse",  "f
 
 /// Passes for hosts of a device: its kernels have lanes and threads of their own, and run all iterations of a
 /// loop at once.
-constexpr std::string_view kKernels[] = {"inline", "simplify",   "reuse",    "fuse",  "counters",
-                                         "tables", "to_loops",   "simplify", "hoist", "checks",
-                                         "dce",    "fuse_nests", "spans",    "split", "kernels"};
+constexpr std::string_view kKernels[] = {
+    "inline",   "simplify", "reuse",  "fuse", "counters",   "tables", "independent", "to_loops",
+    "simplify", "hoist",    "checks", "dce",  "fuse_nests", "spans",  "split",       "kernels"};
 
 /// Passes that annotate loops and buffers for codegen.
 constexpr std::string_view kDecisions[] = {"streams", "outline", "lanes", "lifetimes"};

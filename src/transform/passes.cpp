@@ -1,6 +1,7 @@
 #include "transform/passes.h"
 
 #include "transform/arrays/fuse.h"
+#include "transform/arrays/independent.h"
 #include "transform/arrays/parallel.h"
 #include "transform/arrays/promote.h"
 #include "transform/arrays/reuse.h"
@@ -44,6 +45,7 @@ constexpr Pass kPasses[] = {
     {"simplify", for_any<simplify>, ir::Stage::Both},
     {"dce", for_any<dce>, ir::Stage::Both},
     {"promote", for_any<promote>, ir::Stage::Array},
+    {"independent", for_any<independent>, ir::Stage::Array},
     {"reuse", for_any<reuse>, ir::Stage::Both},
     {"fuse", for_any<fuse>, ir::Stage::Both},
     {"counters", for_any<counters>, ir::Stage::Array},

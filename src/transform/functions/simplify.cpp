@@ -13,6 +13,7 @@
 #include <map>
 
 #include "ir/evaluate.h"
+#include "ir/walk.h"
 #include "transform/analyses/activity.h"
 #include "transform/analyses/ranges.h"
 #include "transform/analyses/slot_shapes.h"
@@ -354,7 +355,9 @@ class Simplifier : public Rewriter {
 
 }  // namespace
 
-std::unique_ptr<ir::Function> simplify(const ir::Function& function) {
+namespace {
+
+std::unique_ptr<Function> simplified(const Function& function) {
   std::set<SlotShapes::Fact> refuted;
   for (;;) {
     Simplifier simplifier(function, refuted);
@@ -362,6 +365,28 @@ std::unique_ptr<ir::Function> simplify(const ir::Function& function) {
     if (simplifier.refuted().size() == refuted.size()) return dce(*made);
     refuted = simplifier.refuted();
   }
+}
+
+/// Whether a block is left only at its end: other exits from it were in branches that are gone.
+bool has_plain_block(const Function& f) {
+  std::vector<uint32_t> exits(f.node_count());
+  for (uint32_t i = 0; i < f.node_count(); ++i)
+    if (f.op(NodeId(i)) == Op::exit_) ++exits[f.operand(NodeId(i), 0).index];
+  return ir::any_within(f, f.body(), [&](NodeId node) {
+    if (f.op(node) != Op::block) return false;
+    const NodeId label = f.region_parameters(f.region(node))[0];
+    const NodeId last = f.terminator(f.region(node));
+    const bool ends_by_exit = f.op(last) == Op::exit_ && f.operand(last, 0) == label;
+    return exits[label.index] <= (ends_by_exit ? 1U : 0U);
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<ir::Function> simplify(const ir::Function& function) {
+  std::unique_ptr<Function> made = simplified(function);
+  while (has_plain_block(*made)) made = simplified(*made);
+  return made;
 }
 
 }  // namespace ingot::transform

@@ -1,6 +1,7 @@
 #include "transform/kernels/kernel_plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "base/reduction.h"
@@ -146,20 +147,48 @@ const Accumulation* KernelPlan::accumulation_of(NodeId store) const {
 }
 
 /// Whether a thread of a kernel can do all that is in a node: calls, routines and memory of a size that is
-/// not known, or that is much, are the host's.
-bool KernelPlan::fits_in_kernel(NodeId node) const {
+/// not known, or that is much, are the host's. `other_memory` is not the thread's.
+bool KernelPlan::fits_in_kernel(NodeId node, std::span<const NodeId> other_memory) const {
   int64_t left = machine_.stack_bytes;
   return ir::walk(f_, node, [&](NodeId at) {
     const Op op = f_.op(at);
     if (op == Op::call || op == Op::library || op == Op::launch || op == Op::return_ ||
         ir::host_only(f_, at) || op == Op::kept)
       return ir::Walk::Stop;
-    if (op != Op::alloc) return ir::Walk::Into;
+    if (op != Op::alloc || std::ranges::find(other_memory, at) != other_memory.end()) return ir::Walk::Into;
     const NodeId bytes = f_.operand(at, 0);
     if (!f_.is_constant(bytes) || escapes_[at.index]) return ir::Walk::Stop;
     left -= f_.constant(bytes).as<int64_t>();
     return left >= 0 ? ir::Walk::Into : ir::Walk::Stop;
   });
+}
+
+/// Whether threads can do the iterations of a nest as rows that have memory.
+bool KernelPlan::fits_as_rows(NodeId nest) const {
+  const std::vector<NodeId> memory = memory_of_rows(nest);
+  return !memory.empty() && fits_in_kernel(nest, memory) && rows_of(nest) != Rows::None;
+}
+
+bool KernelPlan::is_memory_of_row(NodeId nest, NodeId alloc) const {
+  const RegionId row = f_[alloc].parent;
+  const std::function<bool(NodeId)> is_before = [&](NodeId value) {
+    if (!f_.encloses(nest, value)) return true;
+    const bool is_pure = f_[value].region_count == 0 && ir::info(f_.op(value)).effects.pure();
+    return is_pure && f_.op(value) != Op::param && f_.op(value) != Op::result &&
+           std::ranges::all_of(f_.operands(value), is_before);
+  };
+  return !escapes_[alloc.index] && is_before(f_.operand(alloc, 0)) && ir::walk(f_, row, [&](NodeId node) {
+    const bool uses = std::ranges::find(f_.operands(node), alloc) != f_.operands(node).end();
+    const bool is_known = f_.op(node) == Op::view && f_[node].parent == row;
+    return !uses || is_known ? ir::Walk::Into : ir::Walk::Stop;
+  });
+}
+
+std::vector<NodeId> KernelPlan::memory_of_rows(NodeId nest) const {
+  std::vector<NodeId> memory;
+  for (const NodeId node : f_.region_body(f_.region(levels_of(nest).back())))
+    if (f_.op(node) == Op::alloc && is_memory_of_row(nest, node)) memory.push_back(node);
+  return memory;
 }
 
 /// Whether the iterations of a loop combine what they carry, and raise nothing.
@@ -237,7 +266,7 @@ KernelPlan::Part KernelPlan::classify(NodeId node) const {
   if (f_.op(node) == Op::launch) return Part::Launch;
   if (f_[node].region_count == 0) return is_memory_op(f_.op(node)) ? Part::Task : Part::Host;
   if (!ir::effects_of(f_, node).any(ir::effect::Read | ir::effect::Write)) return Part::Host;
-  if (is_parallel(node) && fits_in_kernel(node) && has_only_numbers(node)) {
+  if (is_parallel(node) && has_only_numbers(node) && (fits_in_kernel(node) || fits_as_rows(node))) {
     if (f_.result_count(node) > 0) {
       // What raises is done twice.
       const ir::Effects effects = ir::effects_of(f_, node);
@@ -338,6 +367,7 @@ KernelPlan::Rows KernelPlan::rows_of(NodeId nest) const {
     const Op op = f_.op(node);
     if (op == Op::load || op == Op::store || op == Op::yield || op == Op::result) continue;
     if (f_[node].region_count == 0 && ir::info(op).effects.pure()) continue;
+    if (op == Op::alloc && is_memory_of_row(nest, node)) continue;
     if (!is_loop(node) || f_.encloses(nest, f_.operand(node, 0))) return Rows::None;
     const bool is_known = is_parallel(node);
     has_shared = has_shared || is_known;
@@ -508,6 +538,7 @@ void KernelPlan::find_needed() {
       }
       if (const auto transposition = transposition_of(node))
         for (const NodeId level : transposition->levels) need(f_.operand(level, 0));
+      for (const NodeId alloc : memory_of_rows(node)) need(f_.operand(alloc, 0));
       if (rows_of(node) != Rows::None)
         for (const NodeId inner : f_.region_body(f_.region(levels.back())))
           if (is_loop(inner)) need(f_.operand(inner, 0));

@@ -57,6 +57,11 @@ class KernelPlan {
   /// scan does).
   enum class Rows : uint8_t { None, Reduced, Scanned };
   Rows rows_of(ir::NodeId nest) const;
+  /// The allocations of an iteration of a nest that does rows: each iteration has memory of its own, of a
+  /// size that is known before the nest, which loads and stores of views made in the iteration use alone.
+  std::vector<ir::NodeId> memory_of_rows(ir::NodeId nest) const;
+  /// Whether a thread can do an iteration of a nest alone, with all memory that it has.
+  bool fits_in_thread(ir::NodeId nest) const { return fits_in_kernel(nest); }
   /// Whether the iterations of a nest come, after loads, arithmetic and checks, to one loop whose iterations
   /// are independent, or to a choice of such loops, that is no axis of the nest: its length differs from
   /// iteration to iteration, or what is before it may raise. Threads then share the iterations of that loop
@@ -91,7 +96,9 @@ class KernelPlan {
   bool is_same_in(ir::NodeId loop, ir::NodeId value) const;
   bool is_row(ir::NodeId nest, ir::NodeId loop, const Accumulation& sum) const;
   bool is_scatter(ir::NodeId nest, const std::vector<Accumulation>& meeting) const;
-  bool fits_in_kernel(ir::NodeId node) const;
+  bool fits_in_kernel(ir::NodeId node, std::span<const ir::NodeId> other_memory = {}) const;
+  bool fits_as_rows(ir::NodeId nest) const;
+  bool is_memory_of_row(ir::NodeId nest, ir::NodeId alloc) const;
   bool is_scan(ir::NodeId loop) const;
   bool is_running(ir::NodeId loop) const;
   bool fits_in_block(ir::NodeId loop, int64_t indices) const;

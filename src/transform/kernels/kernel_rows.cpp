@@ -62,7 +62,7 @@ bool RowPlan::look(NodeId level) {
       if (!look_in(node)) return false;
     } else if (op == Op::load || op == Op::store) {
       look_at(node, NodeId());
-    } else if ((*f_)[node].region_count > 0 || !ir::info(op).effects.pure()) {
+    } else if ((*f_)[node].region_count > 0 || !(ir::info(op).effects.pure() || op == Op::alloc)) {
       return false;
     }
   }
@@ -183,6 +183,14 @@ bool RowPlan::is_known_in_row(NodeId view) const {
 void RowPlan::drop_stores() {
   for (const NodeId node : stores_)
     if (f_->op(node) == Op::store) accesses_[node.index].is_dropped = is_known_in_row(f_->operand(node, 0));
+}
+
+bool RowPlan::needs(NodeId alloc) const {
+  return std::ranges::any_of(stores_, [&](NodeId node) {
+    const Access& access = accesses_[node.index];
+    const bool is_kept = f_->op(node) == Op::store ? access.is_dropped : access.is_known;
+    return !is_kept && memory_of(*f_, f_->operand(node, 0)) == alloc;
+  });
 }
 
 bool RowPlan::choose_slots() {

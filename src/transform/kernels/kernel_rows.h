@@ -45,6 +45,8 @@ class RowPlan {
   NodeId number_of(NodeId load) const { return accesses_[load.index].number; }
   /// Whether nobody reads what a store writes.
   bool is_dropped(NodeId store) const { return accesses_[store.index].is_dropped; }
+  /// Whether threads have in memory what the row has in a buffer that it allocates.
+  bool needs(NodeId alloc) const;
   /// The places of elements that loop number `loop` loads or stores, and that later ones load.
   std::vector<size_t> kept_after(size_t loop) const;
 

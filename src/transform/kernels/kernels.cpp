@@ -19,6 +19,7 @@
 #include "transform/kernels/kernel_tiles.h"
 #include "transform/kernels/kernel_together.h"
 #include "transform/kernels/kernel_writer.h"
+#include "transform/kernels/row_memory.h"
 #include "transform/writers/loop_writer.h"
 #include "transform/writers/rewriter.h"
 
@@ -66,6 +67,7 @@ class KernelOutliner : public Rewriter {
 
  protected:
   void visit(NodeId id) override {
+    if (inside_ && strip_.memory != nullptr && write_in_memory(id)) return;
     if (group_.group != nullptr) return write_in_group(id);
     if (row_ != nullptr) return row_->write(id);
     if (reads_ && source_.op(id) == Op::load) return read(id);
@@ -118,6 +120,13 @@ class KernelOutliner : public Rewriter {
   struct Group {
     CooperativeGroup* group = nullptr;
     bool has_loads = false;  ///< since threads have waited for each other
+  };
+
+  /// Rows of a nest that a launch does: from `first` on; no memory: all of them.
+  struct Strip {
+    RowMemory* memory = nullptr;
+    NodeId first;
+    NodeId rows;
   };
 
   /// @name Numbers that stay on the device
@@ -449,33 +458,35 @@ class KernelOutliner : public Rewriter {
   /// A nest whose iterations reduce rows: each is a thread's, a warp's or a block's.
   void write_rows(NodeId id, const Nodes& levels, const Nodes& lengths) {
     const NodeId longest = longest_in(levels.back());
+    RowMemory memory = memory_of(id);
     const auto by_threads = [&] {
-      kernels_.grid(lengths, [&](std::span<const NodeId> at) {
-        prepare({&id, 1});
+      write_row_of_threads(id, lengths, memory, [&](std::span<const NodeId> at) {
         ThreadGroup group(kernels_, loops_);
         write_row(group, levels, at);
       });
-      forget_ready();
       return Nodes();
     };
-    const auto by_warps = [&] { return write_warps(id, levels, lengths), Nodes(); };
+    const auto by_warps = [&] {
+      in_strips(memory, lengths, all_memory, [&] { write_warps(id, levels, lengths); });
+      return Nodes();
+    };
     const NodeId is_middle = loops_.less_equal(longest, b_.index(kLongRow));
     const auto by_blocks = [&] {
       NodeId threads = b_.index(kernels_.block_threads());
       if (!kernels_.has_warps()) threads = loops_.select(is_middle, b_.index(KernelWriter::kWarp), threads);
-      write_blocks(id, levels, lengths, threads);
+      in_strips(memory, lengths, all_memory, [&] { write_blocks(id, levels, lengths, threads); });
       return Nodes();
     };
     const auto in_memory = [&](int64_t shorter) {
       const bool may_be_middle = kernels_.has_warps() && shorter < kLongRow;
       return may_be_middle ? loops_.branch(is_middle, {}, by_warps, by_blocks) : by_blocks();
     };
-    const auto together = [&] { return write_kept_rows(id, levels, lengths, in_memory); };
+    const auto together = [&] { return write_kept_rows(id, levels, lengths, memory, in_memory); };
     loops_.branch(loops_.less_equal(longest, b_.index(kShortRow)), {}, by_threads, together);
   }
   /// A nest whose rows fit into the registers of a warp or block; `in_memory` writes those of others, which
   /// are longer than its argument.
-  Nodes write_kept_rows(NodeId id, const Nodes& levels, const Nodes& lengths,
+  Nodes write_kept_rows(NodeId id, const Nodes& levels, const Nodes& lengths, RowMemory& memory,
                         const std::function<Nodes(int64_t)>& in_memory) {
     const bool may_keep = kernels_.has_warps() && plan_.has_independent_iterations(id);
     const std::optional<RowPlan> plan = may_keep ? RowPlan::find(source_, id, levels.back()) : std::nullopt;
@@ -485,15 +496,20 @@ class KernelOutliner : public Rewriter {
       return loops_.less_equal(length, b_.index(RowWriter::most_elements(*plan, kind)));
     };
     using enum RowWriter::Threads;
-    const auto of_warps = [&] { return write_rows_of(id, levels, lengths, *plan, Warp); };
-    const auto of_blocks = [&] { return write_rows_of(id, levels, lengths, *plan, Block); };
+    const auto of = [&](RowWriter::Threads kind) {
+      const auto needed = [&](NodeId alloc) { return plan->needs(alloc); };
+      in_strips(memory, lengths, needed, [&] { write_rows_of(id, levels, lengths, *plan, kind); });
+      return Nodes();
+    };
+    const auto of_warps = [&] { return of(Warp); };
+    const auto of_blocks = [&] { return of(Block); };
     return loops_.branch(fit(Warp), {}, of_warps, [&] {
       return loops_.branch(fit(Block), {}, of_blocks,
                            [&] { return in_memory(RowWriter::most_elements(*plan, Block)); });
     });
   }
-  Nodes write_rows_of(NodeId id, const Nodes& levels, const Nodes& lengths, const RowPlan& plan,
-                      RowWriter::Threads kind) {
+  void write_rows_of(NodeId id, const Nodes& levels, const Nodes& lengths, const RowPlan& plan,
+                     RowWriter::Threads kind) {
     RowWriter row(
         kernels_, loops_, source_, plan, kind,
         {[this](NodeId old) { return use(old); }, [this](NodeId old, NodeId made) { bind(old, made); },
@@ -510,16 +526,15 @@ class KernelOutliner : public Rewriter {
       row.begin(thread);
       row_ = &row;
       inside_ = true;
-      write_level(levels, loops_.unflatten(index, lengths), 0);
+      write_level(levels, indices_of(index, lengths), 0);
       inside_ = false;
       row_ = nullptr;
       row.end();
     };
-    const NodeId rows = loops_.product(lengths);
+    const NodeId rows = rows_of(lengths);
     if (kind == RowWriter::Threads::Warp) kernels_.warps(rows, at_top, write);
     else kernels_.groups(rows, RowWriter::threads_for(loops_, plan, use(plan.count())), at_top, write);
     forget_ready();
-    return {};
   }
   /// A nest whose iterations combine what they carry along rows: each is a warp's or, of many or short ones,
   /// a thread's.
@@ -527,15 +542,80 @@ class KernelOutliner : public Rewriter {
     const NodeId longest = longest_in(levels.back());
     const NodeId are_few = loops_.less(loops_.product(lengths), b_.index(kManyRows));
     const NodeId are_long = loops_.less(b_.index(kShortRow), longest);
-    loops_.branch(
-        loops_.both(are_few, are_long), {}, [&] { return write_warps(id, levels, lengths), Nodes(); },
-        [&] { return write_iterations(id, levels, lengths), Nodes(); });
+    RowMemory memory = memory_of(id);
+    const auto by_warps = [&] {
+      in_strips(memory, lengths, all_memory, [&] { write_warps(id, levels, lengths); });
+      return Nodes();
+    };
+    const auto by_threads = [&] {
+      if (!memory.any() || plan_.fits_in_thread(id)) return write_iterations(id, levels, lengths), Nodes();
+      write_row_of_threads(id, lengths, memory, [&](std::span<const NodeId> at) {
+        inside_ = true;
+        write_level(levels, at, 0);
+        inside_ = false;
+      });
+      return Nodes();
+    };
+    loops_.branch(loops_.both(are_few, are_long), {}, by_warps, by_threads);
+  }
+  /// The memory that rows of a nest have of their own.
+  RowMemory memory_of(NodeId id) {
+    const Nodes allocs = plan_.memory_of_rows(id);
+    Nodes bytes;
+    for (const NodeId alloc : allocs) bytes.push_back(before(id, source_.operand(alloc, 0)));
+    return RowMemory(loops_, source_, allocs, bytes);
+  }
+  /// A number of an iteration that all iterations of a nest have, before the nest.
+  NodeId before(NodeId nest, NodeId value) {
+    if (source_.encloses(nest, value)) {
+      for (const NodeId operand : source_.operands(value)) before(nest, operand);
+      clone(value);
+    }
+    return use(value);
+  }
+  static bool all_memory(NodeId) { return true; }
+  /// Launches of a nest, whose rows have `memory`.
+  void in_strips(RowMemory& memory, const Nodes& lengths, const std::function<bool(NodeId)>& needed,
+                 const std::function<void()>& launch) {
+    memory.in_strips(loops_.product(lengths), needed, [&](NodeId first, NodeId rows) {
+      strip_ = {&memory, first, rows};
+      launch();
+      strip_ = {};
+    });
+  }
+  NodeId rows_of(const Nodes& lengths) {
+    return strip_.memory != nullptr ? strip_.rows : loops_.product(lengths);
+  }
+  Nodes indices_of(NodeId row, const Nodes& lengths) {
+    if (strip_.memory == nullptr) return loops_.unflatten(row, lengths);
+    strip_.memory->begin_row(row);
+    return loops_.unflatten(loops_.add(strip_.first, row), lengths);
+  }
+  bool write_in_memory(NodeId id) {
+    NodeId made;
+    const bool is_known = strip_.memory->write(id, [this](NodeId old) { return use(old); }, made);
+    if (made) bind(id, made);
+    return is_known;
+  }
+  /// A row for each thread, which has its memory itself if it is little.
+  void write_row_of_threads(NodeId id, const Nodes& lengths, RowMemory& memory,
+                            const std::function<void(std::span<const NodeId>)>& row) {
+    const auto thread = [&](std::span<const NodeId> at) {
+      prepare({&id, 1});
+      row(strip_.memory == nullptr ? Nodes(at.begin(), at.end()) : indices_of(at[0], lengths));
+    };
+    if (!memory.any() || plan_.fits_in_thread(id)) {
+      kernels_.grid(lengths, thread);
+    } else {
+      in_strips(memory, lengths, all_memory, [&] { kernels_.grid({&strip_.rows, 1}, thread); });
+    }
+    forget_ready();
   }
   void write_warps(NodeId id, const Nodes& levels, const Nodes& lengths) {
     const auto at_top = [&] { prepare({&id, 1}); };
-    kernels_.warps(loops_.product(lengths), at_top, [&](NodeId row, NodeId lane) {
+    kernels_.warps(rows_of(lengths), at_top, [&](NodeId row, NodeId lane) {
       WarpGroup group(kernels_, loops_, lane);
-      write_row(group, levels, loops_.unflatten(row, lengths));
+      write_row(group, levels, indices_of(row, lengths));
     });
     forget_ready();
   }
@@ -560,9 +640,9 @@ class KernelOutliner : public Rewriter {
         if (source_.result_count(loop) > 0)
           positions.add(kernels_, LaneReduction(kernels_, loops_, slots_of(loop)));
     };
-    kernels_.groups(loops_.product(lengths), threads, at_top, [&](NodeId row, NodeId thread) {
+    kernels_.groups(rows_of(lengths), threads, at_top, [&](NodeId row, NodeId thread) {
       BlockGroup group(kernels_, loops_, thread, threads, positions);
-      write_row(group, levels, loops_.unflatten(row, lengths));
+      write_row(group, levels, indices_of(row, lengths));
     });
     forget_ready();
   }
@@ -894,6 +974,7 @@ class KernelOutliner : public Rewriter {
   std::vector<std::pair<NodeId, NodeId>>
       after_;  ///< nodes of a scan's iteration, and what they are known to be
   Group group_;
+  Strip strip_;
   RowWriter* row_ = nullptr;  ///< what writes the rows of a nest, where they are kept in registers
 };
 
