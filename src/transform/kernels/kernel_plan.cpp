@@ -163,10 +163,17 @@ bool KernelPlan::fits_in_kernel(NodeId node, std::span<const NodeId> other_memor
   });
 }
 
-/// Whether threads can do the iterations of a nest as rows that have memory.
+/// Whether threads can do the iterations of a nest as rows that have memory, along each of which they go by
+/// loops that hold no others.
 bool KernelPlan::fits_as_rows(NodeId nest) const {
+  const NodeId count = f_.operand(nest, 0);
+  const bool is_short = f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewToShare;
+  if (f_.result_count(nest) > 0 || (is_short && levels_of(nest).size() == 1)) return false;
   const std::vector<NodeId> memory = memory_of_rows(nest);
-  return !memory.empty() && fits_in_kernel(nest, memory) && rows_of(nest) != Rows::None;
+  if (memory.empty() || !fits_in_kernel(nest, memory) || rows_of(nest) == Rows::None) return false;
+  return std::ranges::none_of(f_.region_body(f_[memory[0]].parent), [&](NodeId node) {
+    return is_loop(node) && ir::has_loop(f_, f_.region(node));
+  });
 }
 
 bool KernelPlan::is_memory_of_row(NodeId nest, NodeId alloc) const {
@@ -346,12 +353,12 @@ std::vector<NodeId> KernelPlan::levels_of(NodeId nest, size_t most) const {
 
 std::optional<Tiling> KernelPlan::tiling_of(NodeId nest) const {
   std::optional<Tiling> tiling = Tiling::find(f_, levels_of(nest, kAllLevels));
-  return tiling && is_parallel(nest) ? std::move(tiling) : std::nullopt;
+  return tiling && is_parallel(nest) && fits_in_kernel(nest) ? std::move(tiling) : std::nullopt;
 }
 
 std::optional<Transposition> KernelPlan::transposition_of(NodeId nest) const {
   // A thread that raises leaves the others alone.
-  if (machine_.block_threads < KernelWriter::kWarp || !is_parallel(nest) ||
+  if (machine_.block_threads < KernelWriter::kWarp || !is_parallel(nest) || !fits_in_kernel(nest) ||
       ir::effects_of(f_, nest).any(ir::effect::Raise))
     return std::nullopt;
   return Transposition::find(f_, levels_of(nest, kAllLevels), machine_.shared_bytes);
