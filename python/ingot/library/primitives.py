@@ -86,6 +86,11 @@ def argsort(x: np.ndarray, axis: int, stable: bool) -> np.ndarray:
     return np.argsort(x, axis, kind="stable" if stable else None)
 
 
+def ranked(x: np.ndarray, axis: int, ranks: np.ndarray) -> np.ndarray:
+    """The elements that sorted lines along an axis have at some indices (i64, one axis, from 0 on); that axis first."""
+    return np.moveaxis(np.take(np.sort(x, axis), ranks, axis), axis, 0)
+
+
 def reduce(ufunc: Any, x: np.ndarray, axes: tuple[int, ...], where: Any = None) -> Any:
     """The elements along some axes, or those in a mask of their shape, combined: a number if these axes are all.
 

@@ -44,13 +44,11 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     if n == 0:
         result = np.full(lines.shape[:-1], at.type(np.nan))[()]
     else:
-        ordered = primitives.sort(lines, lines.ndim - 1, False)
-        low = ordered[..., (n - 1) // 2]
-        high = ordered[..., n // 2]
+        ranks = np.array([(n - 1) // 2, n // 2, n - 1])
+        low, high, last = primitives.ranked(lines, lines.ndim - 1, ranks)
         total = np.where(n % 2 == 0, np.add(low, high, dtype=at), low.astype(at))
         result = np.asarray(divided(total, np.int64(2 - n % 2)))[()]
         if x.dtype.kind in "fc":
-            last = ordered[..., n - 1]
             result = np.where(np.isnan(last), last, result)[()]
     return delivered(with_axes_kept(result, axes, x.ndim) if keepdims else result, out)
 
@@ -173,8 +171,6 @@ def quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool
     n = lines.shape[-1]
     if n == 0:
         raise IndexError(f"index -1 is out of bounds for axis 0 with size {n}")
-    ordered = primitives.sort(lines, lines.ndim - 1, False)
-    rows = primitives.transpose(ordered, (ordered.ndim - 1,) + tuple(range(ordered.ndim - 1)))
     if method != "linear" or wanted.dtype.kind not in "biu":
         wanted = wanted + 0.0
     place = np.asarray(place_of(n, wanted, method))
@@ -184,13 +180,16 @@ def quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool
     low = np.where(place >= n - 1, n - 1, np.where(place < 0, 0, floor)).astype(np.int64)
     high = np.where(place >= n - 1, n - 1, np.where(place < 0, 0, floor + 1)).astype(np.int64)
     weight = np.asarray(weight_of(place, method))
+    number = place.size
+    ranks = np.concatenate((np.ravel(low), np.ravel(high), np.array([n - 1])))
+    rows = primitives.ranked(lines, lines.ndim - 1, ranks)
     if place.ndim == 0:
-        below = rows[low[()]]
-        above = rows[high[()]]
+        below = rows[0]
+        above = rows[1]
         share = float(weight[()]) if is_weak else weight[()]
     else:
-        below = rows[low]
-        above = rows[high]
+        below = np.reshape(rows[:number], low.shape + rows.shape[1:])
+        above = np.reshape(rows[number:-1], low.shape + rows.shape[1:])
         share = weight[(Ellipsis,) + (None,) * (rows.ndim - 1)]
     if is_exact or method in ("lower", "higher", "nearest", "inverted_cdf", "closest_observation"):
         result = np.where(np.asarray(share) > 0, above, below)[()]

@@ -164,6 +164,16 @@ Value primitive_argsort(Tracer& t, Call& call) {
       t, t.builder->make(Op::argsort, {array}, {axis_argument(t, call, 1).value(), stable ? 1 : 0}));
 }
 
+/// Nothing else reads what is sorted, so not all of it has to be.
+Value primitive_ranked(Tracer& t, Call& call) {
+  const NodeId ranks = whole(t, array_argument(t, call, 2));
+  const NodeId array = whole(t, array_argument(t, call, 0));
+  const int64_t axis = axis_argument(t, call, 1).value();
+  const NodeId sorted = t.builder->make(Op::sort, {array}, {axis, 0});
+  const int64_t axes[] = {axis};
+  return from_node(t, t.builder->make(Op::gather, std::array{sorted, ranks}, axes));
+}
+
 Value primitive_reduce(Tracer& t, Call& call) {
   const Op combiner = combiner_argument(t, call);
   std::vector<NodeId> operands{whole(t, array_argument(t, call, 1))};

@@ -3,6 +3,7 @@
 
 #include "ir/builder.h"
 #include "transform/arrays/lowering.h"
+#include "transform/kernels/digit_select.h"
 #include "transform/kernels/kernel_sort.h"
 #include "transform/writers/block_tree.h"
 
@@ -19,6 +20,60 @@ constexpr int64_t kFewElements = 256;
 DType unsigned_of(DType dtype) {
   constexpr DType kBySize[] = {DType::UInt8, DType::UInt16, DType::UInt32, DType::UInt64};
   return kBySize[std::countr_zero(base::size_of(dtype))];
+}
+
+/// The bits of an element as a number that is less where the element sorts before: of floats, NaN is the
+/// greatest, and zeros are one.
+SortKey sort_key(LoopWriter& loops, DType dtype, DType bits_dtype) {
+  ir::Builder& b = loops.builder();
+  const Type type = Type::scalar(bits_dtype);
+  const auto number = [=, &b](uint64_t value) {
+    return b.constant(type, ir::evaluate_cast(DType::UInt64, bits_dtype, base::Scalar::of(value)));
+  };
+  const bool is_plain = base::is_bool(dtype) || !base::is_signed(dtype);
+  const size_t size = base::size_of(dtype);
+  const uint64_t top = is_plain ? 0 : uint64_t{1} << (8 * size - 1);
+  if (!base::is_float(dtype)) return {[](NodeId bits) { return bits; }, number(top), number(~top)};
+  const uint64_t infinity = size == 2 ? 0x7c00 : size == 4 ? 0x7f800000 : 0x7ff0000000000000;
+  const auto ordered = [=, &loops](NodeId bits) {
+    const NodeId sign = number(top);
+    const NodeId is_nan = loops.less(number(infinity), loops.both(bits, number(~top)));
+    const NodeId is_negative = loops.less(sign, bits);
+    const NodeId key = loops.select(is_negative, loops.negate(bits), loops.either(bits, sign));
+    return loops.select(is_nan, number(~uint64_t{0}), key);
+  };
+  return {ordered, number(0), number(~top)};
+}
+
+/// ... as a number from which the element comes back: of zeros, the negative ones are less; all NaN are one.
+RankKey rank_key(LoopWriter& loops, DType dtype, DType bits_dtype) {
+  ir::Builder& b = loops.builder();
+  const Type type = Type::scalar(bits_dtype);
+  const auto number = [=, &b](uint64_t value) {
+    return b.constant(type, ir::evaluate_cast(DType::UInt64, bits_dtype, base::Scalar::of(value)));
+  };
+  const size_t size = base::size_of(dtype);
+  const uint64_t top = uint64_t{1} << (8 * size - 1);
+  if (base::is_bool(dtype) || !base::is_signed(dtype)) {
+    const auto same = [](NodeId bits) { return bits; };
+    return {same, same};
+  }
+  const auto flipped = [=, &b](NodeId bits) { return b.make(Op::bitwise_xor, {bits, number(top)}); };
+  if (!base::is_float(dtype)) return {flipped, flipped};
+  const uint64_t infinity = size == 2 ? 0x7c00 : size == 4 ? 0x7f800000 : 0x7ff0000000000000;
+  const uint64_t quiet = size == 2 ? 0x7e00 : size == 4 ? 0x7fc00000 : 0x7ff8000000000000;
+  const auto has_top = [=, &loops](NodeId bits) { return loops.less_equal(number(top), bits); };
+  const auto key = [=, &loops](NodeId bits) {
+    const NodeId is_nan = loops.less(number(infinity), loops.both(bits, number(~top)));
+    const NodeId ordered = loops.select(has_top(bits), loops.negate(bits), flipped(bits));
+    return loops.select(is_nan, number(~uint64_t{0}), ordered);
+  };
+  const auto element = [=, &loops](NodeId of) {
+    const NodeId is_nan = loops.equal(of, number(~uint64_t{0}));
+    const NodeId bits = loops.select(has_top(of), flipped(of), loops.negate(of));
+    return loops.select(is_nan, number(quiet), bits);
+  };
+  return {key, element};
 }
 
 }  // namespace
@@ -58,6 +113,9 @@ void Lowering::sort_lines(NodeId id, bool gives_indices) {
 void Lowering::sort_by_kernels(NodeId id, bool gives_indices) {
   const NodeId x = source_.operand(id, 0);
   const int64_t along[] = {source_.attribute(id, 0)};
+  const bool is_last = along[0] + 1 == source_.type(x).rank();
+  const NodeId ranks = gives_indices || !is_last ? NodeId() : ranks_of(id);
+  if (ranks) make_ready(ranks);
   const Axes axes = split_axes(x, along);
   const NodeId count = axes.reduced[0];
   Nodes lengths = axes.kept;
@@ -68,7 +126,6 @@ void Lowering::sort_by_kernels(NodeId id, bool gives_indices) {
   const bool are_few =
       b_.function().is_constant(all) && b_.function().constant(all).as<int64_t>() <= kFewElements;
   const bool has_digits = !base::is_complex(dtype_of(x)) && !are_few;
-  const bool is_last = along[0] + 1 == source_.type(x).rank();
   // Lines that are contiguous stay where they are; merged ones are changed.
   NodeId keys;
   if (has_digits && is_last && in_view(x).contiguous) keys = whole(x).view;
@@ -80,7 +137,7 @@ void Lowering::sort_by_kernels(NodeId id, bool gives_indices) {
   const Nodes whole_lengths = whole(x).lengths;
   const NodeId result = loops_.new_view(whole_lengths, dtype_of(id));
   const SortedLines lines{lengths, keys, is_last ? result : loops_.new_view(lengths, dtype_of(id)),
-                          gives_indices};
+                          gives_indices, ranks};
   const auto by_ranks = [&] { return rank_lines(lines), Nodes(); };
   const auto by_digits = [&] { return sort_by_digits(lines), Nodes(); };
   const auto by_merging = [&] { return merge_lines(lines), Nodes(); };
@@ -92,6 +149,18 @@ void Lowering::sort_by_kernels(NodeId id, bool gives_indices) {
       loops_.store(result, axes.join(in_line(at), at.last(1)), loops_.load(lines.sorted, at));
     });
   define(id, fresh(result, whole_lengths, dtype_of(id)));
+}
+
+/// The indices along its axis at which a sorted array is read, if it is read at no others and they are known
+/// before it; of equal elements any one may be there.
+NodeId Lowering::ranks_of(NodeId id) const {
+  const Nodes& users = users_[id.index];
+  const bool may_be_any = source_.attribute(id, 1) == 0 || !base::is_float(dtype_of(id));
+  if (base::is_complex(dtype_of(id)) || !may_be_any || users.size() != 1) return {};
+  if (source_.op(users[0]) != Op::gather || source_.operands(users[0]).size() != 2) return {};
+  const NodeId ranks = source_.operand(users[0], 1);
+  const bool are_known = ranks != id && source_.type(ranks).rank() == 1 && order_[ranks.index] < now_;
+  return are_known && source_.ints(users[0])[0] == source_.attribute(id, 0) ? ranks : NodeId();
 }
 
 /// The new index of each element is the number of elements that sort before it and of equal ones that were
@@ -133,7 +202,7 @@ void Lowering::sort_by_digits(const SortedLines& lines) {
   const NodeId sorted = flat(lines.sorted, lines.gives_indices ? DType::Int64 : bits_dtype);
   KernelWriter kernels(loops_, machine_);
   KernelSort sort(kernels, loops_);
-  const SortKey key = sort_key(dtype, bits_dtype);
+  const SortKey key = sort_key(loops_, dtype, bits_dtype);
   const auto in_blocks = [&] {
     sort.in_blocks(rows, count, keys, bits, key, [&](NodeId line, NodeId place, NodeId from) {
       const NodeId first = loops_.multiply(line, count);
@@ -143,36 +212,28 @@ void Lowering::sort_by_digits(const SortedLines& lines) {
     });
     return Nodes();
   };
-  const auto by_digits = [&] {
+  const auto sort_all = [&] {
     const NodeId digits = b_.index(sort.digits_of(dtype));
     sort.by_digits({rows, count, digits, keys, lines.gives_indices ? NodeId() : sorted,
                     lines.gives_indices ? sorted : NodeId()},
                    key);
     return Nodes();
   };
+  const auto by_digits = [&] {
+    if (!lines.ranks || !DigitSweeps::are_possible(kernels)) return sort_all();
+    const NodeId wanted = whole(lines.ranks).lengths[0];
+    const auto select = [&] {
+      const auto rank = [&](NodeId k) { return element(lines.ranks, {&k, 1}); };
+      DigitSelect(kernels, loops_, {rows, count, keys, wanted, rank, sorted},
+                  rank_key(loops_, dtype, bits_dtype))
+          .write();
+      return Nodes();
+    };
+    const NodeId are_few = loops_.less_equal(wanted, b_.index(DigitSelect::kMostRanks));
+    const NodeId is_counted = loops_.less(count, b_.index(int64_t{1} << 32));
+    return loops_.branch(loops_.both(are_few, is_counted), {}, select, sort_all);
+  };
   loops_.branch(loops_.less_equal(count, b_.index(sort.tile())), {}, in_blocks, by_digits);
-}
-
-/// The bits of an element as a number that is less where the element sorts before: of floats, NaN is the
-/// greatest, and zeros are one.
-SortKey Lowering::sort_key(DType dtype, DType bits_dtype) {
-  const Type type = Type::scalar(bits_dtype);
-  const auto number = [=, this](uint64_t value) {
-    return b_.constant(type, ir::evaluate_cast(DType::UInt64, bits_dtype, base::Scalar::of(value)));
-  };
-  const bool is_plain = base::is_bool(dtype) || !base::is_signed(dtype);
-  const size_t size = base::size_of(dtype);
-  const uint64_t top = is_plain ? 0 : uint64_t{1} << (8 * size - 1);
-  if (!base::is_float(dtype)) return {[](NodeId bits) { return bits; }, number(top), number(~top)};
-  const uint64_t infinity = size == 2 ? 0x7c00 : size == 4 ? 0x7f800000 : 0x7ff0000000000000;
-  const auto ordered = [=, this](NodeId bits) {
-    const NodeId sign = number(top);
-    const NodeId is_nan = loops_.less(number(infinity), loops_.both(bits, number(~top)));
-    const NodeId is_negative = loops_.less(sign, bits);
-    const NodeId key = loops_.select(is_negative, loops_.negate(bits), loops_.either(bits, sign));
-    return loops_.select(is_nan, number(~uint64_t{0}), key);
-  };
-  return {ordered, number(0), number(~top)};
 }
 
 /// Runs of one element are merged in pairs, then those of two, and so on, where each element finds its

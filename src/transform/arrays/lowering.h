@@ -10,7 +10,6 @@
 
 #include "base/machine.h"
 #include "transform/analyses/alias.h"
-#include "transform/kernels/digit_sweeps.h"
 #include "transform/writers/block_tree.h"
 #include "transform/writers/loop_writer.h"
 #include "transform/writers/rewriter.h"
@@ -284,12 +283,13 @@ class Lowering : public Rewriter {
     NodeId keys;    ///< merged ones may be changed
     NodeId sorted;  ///< where the keys go, or their indices before
     bool gives_indices;
+    NodeId ranks;  ///< the indices of sorted lines at which elements are wanted, one axis; none: all
   };
+  NodeId ranks_of(NodeId id) const;
   void sort_by_kernels(NodeId id, bool gives_indices);
   void rank_lines(const SortedLines& lines);
   void sort_by_digits(const SortedLines& lines);
   void merge_lines(const SortedLines& lines);
-  SortKey sort_key(DType dtype, DType bits_dtype);
   NodeId sorts_before(NodeId a, NodeId b);
   NodeId complex_sorts_before(NodeId a, NodeId b);
   NodeId index_in_pair(NodeId line, Indices at, NodeId width, NodeId count);
