@@ -385,6 +385,7 @@ Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept
     {
       const devices::ObservedLaunch observed(device, call->name);
       device.launch(kernel, launch, {call->arguments, count});
+      report.use();
     }
     let_go(*context);
     const std::optional<KernelError> error = report.wait();

@@ -68,7 +68,6 @@ KernelReport::~KernelReport() {
 
 std::optional<KernelError> KernelReport::wait() {
   KernelError found;
-  is_in_use_ = true;  // for ever, if waiting fails
   if (shared_ != nullptr) {
     device_.stream().synchronize();
     found = *shared_;

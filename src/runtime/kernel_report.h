@@ -22,6 +22,8 @@ class KernelReport {
 
   /// For kernels.
   devices::Address address() const { return address_; }
+  /// The launch has been made: threads may report.
+  void use() { is_in_use_ = true; }
   /// Waits for the launch, in the thread's stream; what its threads have reported, if they have. Throws
   /// devices::DeviceError.
   std::optional<KernelError> wait();
@@ -32,7 +34,7 @@ class KernelReport {
   KernelError* shared_;  ///< null: in the device's memory
   OwnedBuffer own_;
   devices::Address address_ = 0;
-  bool is_in_use_ = false;  ///< threads may still report
+  bool is_in_use_ = false;  ///< threads may still report; for ever, if waiting for them fails
 };
 
 }  // namespace ingot::runtime

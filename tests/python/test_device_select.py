@@ -1,6 +1,6 @@
 """Elements by their rank in long lines, without a sort: medians, percentiles and quantiles.
 
-A launch for each digit of the elements and one more; each result has the bits of the CPU's.
+A launch for each digit of the elements and one more; each result has the bits of the CPU's, but for the signs of NaN and of zeros among others.
 """
 
 import os
@@ -161,7 +161,7 @@ def test_arrays_that_are_written_afterwards():
         assert bits(mine) == bits(theirs)
 
 
-def test_elements_of_sorts_whose_order_matters():
+def test_elements_of_sorts():
     """A stable sort of zeros has the first zero first."""
     x = np.where(np.arange(5000) % 2 == 0, 0.0, -0.0)
     at = np.array([0, 1, 2, 4999])

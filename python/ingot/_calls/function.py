@@ -170,6 +170,7 @@ class Function(Base[P, R_co]):
     _most_kept = 64  # specialisations of one description, which differ in what is outside
     _is_stored = True  # whether code is stored on disk, and taken from there
     _wants_code = True  # else what is known of calls is all that is asked for
+    _is_for_device = False  # whether calls are lowered for a device wherever their arrays are, to be shown
     _tier = "auto"  # which code calls run
     _in_order = False  # whether `prange` is `range` in it, and in what it calls
     _shown = ""  # what its repr shows of it, where it is no function of the user's
@@ -401,7 +402,7 @@ class Function(Base[P, R_co]):
 
         own = len(self._names)
         captures = tuple((*c, d) for c, d in zip(self._captures(), key[own:]))
-        on_device = bool(key) and key[-1].kind == _ingot.Description.DEVICE
+        on_device = self._is_for_device or (bool(key) and key[-1].kind == _ingot.Description.DEVICE)
         return Request(key[:own], captures, self._attributes(), self._opens_texts, on_device)
 
     def _lowering(self, caller: Any) -> Callable[[], Any]:
@@ -754,12 +755,15 @@ class Function(Base[P, R_co]):
         from .._reports.explanation import explanation
 
         code, there = target_of(device)
-        function = self
-        if there is not None:
-            function = Function(self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, there)
-            function._in_order = self._in_order
+        function = self._for_device(there) if there is not None or code else self
         specialisation, arguments = function._prepare(args, kwargs)
         return explanation(self._own_function(), specialisation, arguments.leaves, code, svg)
+
+    def _for_device(self, device: Device | None) -> Function:
+        """The function as it is lowered for a device; None: for one that need not be there. It is not called."""
+        made = type(self)(self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, device)
+        made._in_order, made._loading, made._is_stored, made._is_for_device = self._in_order, self._loading, False, True
+        return made
 
     def _own_function(self) -> Any:
         """The function of the user's: that of which a transform has made this one, if it has."""

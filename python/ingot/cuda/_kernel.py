@@ -182,6 +182,11 @@ class _Launcher(Function):
 
     _kernel: Any
 
+    def _for_device(self, device: Device | None) -> Function:
+        made = super()._for_device(device)
+        made._kernel = self._kernel  # type: ignore[attr-defined]
+        return made
+
     def _site(self) -> _errors.Site:
         code = self._kernel.__code__
         return (code.co_filename, code.co_firstlineno, 0, 0, code.co_name)

@@ -66,6 +66,11 @@ def concat(arrays: Sequence[np.ndarray], axis: int) -> np.ndarray:
     return np.concatenate(arrays, axis)
 
 
+def on_device() -> bool:
+    """Whether a device runs what is compiled: all elements of an array at once, and each number that decides what is next is waited for."""
+    return False
+
+
 def argmax(x: np.ndarray, axis: int | None) -> Any:
     """The index of the first largest element (or NaN), along an axis or in C order; there is one."""
     return np.argmax(x, axis)

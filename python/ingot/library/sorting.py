@@ -224,6 +224,10 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", or
 
 def first_place(ufunc: Any, x: Any) -> Any:
     """The first index of the extreme of a line, or of NaN."""
+    if primitives.on_device():
+        extreme = primitives.reduce(ufunc, x, (0,))
+        is_it = x == extreme if x.dtype.kind != "f" else (x == extreme) | (x != x)
+        return primitives.reduce(np.minimum, np.where(is_it, np.arange(len(x)), len(x)), (0,))
     some = 1024
     extreme = x[0]
     begin = 0

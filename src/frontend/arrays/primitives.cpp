@@ -142,6 +142,8 @@ Value primitive_concat(Tracer& t, Call& call) {
   return from_node(t, t.builder->make(Op::concat, arrays, attributes));
 }
 
+Value primitive_on_device(Tracer& t, Call&) { return Static{nb::bool_(t.request.on_device)}; }
+
 Value primitive_place(Tracer& t, Call& call) {
   const NodeId array = whole(t, array_argument(t, call, 0));
   const Op extreme = call.name == "argmax" ? Op::maximum : Op::minimum;

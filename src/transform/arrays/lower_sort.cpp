@@ -151,12 +151,12 @@ void Lowering::sort_by_kernels(NodeId id, bool gives_indices) {
   define(id, fresh(result, whole_lengths, dtype_of(id)));
 }
 
-/// The indices along its axis at which a sorted array is read, if it is read at no others and they are known
-/// before it; of equal elements any one may be there.
+/// The indices along its axis at which a sorted array is read, if it is read at no others, they are known
+/// before it, and of equal elements any one may be there.
 NodeId Lowering::ranks_of(NodeId id) const {
   const Nodes& users = users_[id.index];
-  const bool may_be_any = source_.attribute(id, 1) == 0 || !base::is_float(dtype_of(id));
-  if (base::is_complex(dtype_of(id)) || !may_be_any || users.size() != 1) return {};
+  const bool is_stable = source_.attribute(id, 1) != 0;
+  if (base::is_complex(dtype_of(id)) || is_stable || users.size() != 1) return {};
   if (source_.op(users[0]) != Op::gather || source_.operands(users[0]).size() != 2) return {};
   const NodeId ranks = source_.operand(users[0], 1);
   const bool are_known = ranks != id && source_.type(ranks).rank() == 1 && order_[ranks.index] < now_;
