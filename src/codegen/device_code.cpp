@@ -85,9 +85,10 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
   llvm::Type* const pointer = llvm::PointerType::getUnqual(context);
   llvm::Type* const nothing = llvm::Type::getVoidTy(context);
   Types types{pointer};
-  for (const Parts& all : parts)
+  for (const Parts& all : parts) {
     for (Value* part : all)
       if (!llvm::isa<llvm::ConstantData>(part)) types.push_back(part->getType());
+  }
   auto* const iteration = llvm::Function::Create(llvm::FunctionType::get(nothing, types, false),
                                                  llvm::GlobalValue::InternalLinkage, "iteration", module_);
   iteration->addFnAttr(llvm::Attribute::AlwaysInline);
@@ -131,10 +132,12 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
     const size_t i = made.taken[k];
     llvm::Type* const own = types[i + 1];
     Value* given = nullptr;
-    if (packed == nullptr) given = kernel->getArg(at++);
-    else
+    if (packed == nullptr) {
+      given = kernel->getArg(at++);
+    } else {
       given =
           b.CreateLoad(unit_.memory_type(own), b.CreateConstGEP1_64(b.getInt8Ty(), packed, kPackedBytes * k));
+    }
     arguments[i + 1] = own == given->getType() ? given : b.CreateTrunc(given, own);
   }
   const base::SourceLocation location = host_.source.location(source[launch].span);
@@ -146,16 +149,20 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
   const bool are_many = static_cast<int64_t>(threads) > target_.machine.block_threads;
   const unsigned blocks = are_many ? 1 : thread.blocks_at_once();
   target_.kernels->mark_kernel(*kernel, threads, std::max(blocks, target_.fewest_blocks));
-  Builder in_host(context);
-  llvm::Constant* const text = llvm::ConstantDataArray::getString(context, name);
+  made.name = declare(name);
+  made.code = codes_.back();
+  return made;
+}
+
+/// The name of a kernel in the host's module, and what stands for its code there.
+llvm::Constant* DeviceCode::declare(const std::string& name) {
+  codes_.push_back(new llvm::GlobalVariable(host_.module, llvm::Type::getInt8Ty(host_.context), true,
+                                            llvm::GlobalValue::ExternalLinkage, nullptr, "kernels"));
+  llvm::Constant* const text = llvm::ConstantDataArray::getString(host_.context, name);
   auto* const global = new llvm::GlobalVariable(host_.module, text->getType(), true,
                                                 llvm::GlobalValue::PrivateLinkage, text, "kernel");
   global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-  made.name = global;
-  codes_.push_back(new llvm::GlobalVariable(host_.module, in_host.getInt8Ty(), true,
-                                            llvm::GlobalValue::ExternalLinkage, nullptr, "kernels"));
-  made.code = codes_.back();
-  return made;
+  return global;
 }
 
 void DeviceCode::optimize(llvm::TargetMachine& machine) {
@@ -236,8 +243,8 @@ void DeviceCode::finish(const Options& options) {
       assembled[kernel] = options.assemble(texts[kernel]);
   });
   for (size_t kernel = 0; kernel < texts.size(); ++kernel) {
-    const bool is_assembled = assembled[kernel].has_value();
-    define(kernel, embed(is_assembled ? *assembled[kernel] : texts[kernel], is_assembled));
+    const std::optional<std::string>& own = assembled[kernel];
+    define(kernel, own ? embed(*own, true) : embed(texts[kernel], false));
   }
 }
 

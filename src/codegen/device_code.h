@@ -43,6 +43,7 @@ class DeviceCode {
   const std::vector<KernelName>& names() const { return names_; }
 
  private:
+  llvm::Constant* declare(const std::string& name);
   void optimize(llvm::TargetMachine& machine);
   std::vector<std::string> texts_of_kernels(llvm::TargetMachine& machine);
   llvm::GlobalVariable* embed(const std::string& code, bool is_assembled);

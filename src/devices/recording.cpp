@@ -35,6 +35,7 @@ class ListSequence final : public Sequence {
  private:
   void launch(Step& step) {
     std::vector<void*> addresses;
+    addresses.reserve(step.arguments.size());
     for (Argument& argument : step.arguments) addresses.push_back(argument.value.data());
     device_.launch(*step.kernel, step.launch, addresses);
   }
@@ -179,7 +180,8 @@ Graph::Graph(Recording& recording)
   size_t begin = 0;
   const auto add = [&](size_t end) {
     if (begin == end && !pieces_.empty()) return;
-    pieces_.push_back({begin, end, sequence_of(device_, std::span(steps_).subspan(begin, end - begin))});
+    std::unique_ptr<Sequence> own = sequence_of(device_, std::span(steps_).subspan(begin, end - begin));
+    pieces_.push_back({begin, end, std::move(own)});
     begin = end;
   };
   for (const Recording::Wait& wait : waits_) add(wait.before);

@@ -144,10 +144,11 @@ void Lowering::sort_by_kernels(NodeId id, bool gives_indices) {
   const NodeId is_short = loops_.less_equal(count, b_.index(kShortLine));
   if (has_digits) loops_.branch(is_short, {}, by_ranks, by_digits);
   else loops_.branch(is_short, {}, by_ranks, by_merging);
-  if (!is_last)
+  if (!is_last) {
     loops_.nest(lengths, [&](Indices at) {
       loops_.store(result, axes.join(in_line(at), at.last(1)), loops_.load(lines.sorted, at));
     });
+  }
   define(id, fresh(result, whole_lengths, dtype_of(id)));
 }
 

@@ -73,7 +73,7 @@ class CounterRemover : public Rewriter {
       const NodeId next = source_.operand(last, slot);
       if (source_.type(carried) != ir::kInt64 || source_.op(next) != Op::add || !source_.encloses(loop, next))
         continue;
-      for (const size_t i : {0, 1}) {
+      for (const size_t i : {size_t{0}, size_t{1}}) {
         const NodeId step = source_.operand(next, 1 - i);
         if (source_.operand(next, i) != carried || source_.encloses(loop, step)) continue;
         found.push_back({slot, step});

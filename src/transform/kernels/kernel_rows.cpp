@@ -62,7 +62,7 @@ bool RowPlan::look(NodeId level) {
       if (!look_in(node)) return false;
     } else if (op == Op::load || op == Op::store) {
       look_at(node, NodeId());
-    } else if ((*f_)[node].region_count > 0 || !(ir::info(op).effects.pure() || op == Op::alloc)) {
+    } else if ((*f_)[node].region_count > 0 || (!ir::info(op).effects.pure() && op != Op::alloc)) {
       return false;
     }
   }
@@ -235,9 +235,10 @@ int64_t RowWriter::most_elements(const RowPlan& plan, Threads kind) {
 NodeId RowWriter::threads_for(LoopWriter& loops, const RowPlan& plan, NodeId length) {
   const int64_t most = most_elements(plan, Threads::Block) / base::kReductionBlock;
   NodeId threads = loops.index(most * KernelWriter::kWarp);
-  for (int64_t warps = most / 2; warps > 0; warps /= 2)
+  for (int64_t warps = most / 2; warps > 0; warps /= 2) {
     threads = loops.select(loops.less_equal(length, loops.index(warps * base::kReductionBlock)),
                            loops.index(warps * KernelWriter::kWarp), threads);
+  }
   return threads;
 }
 
@@ -369,9 +370,10 @@ Nodes RowWriter::write_chunk(NodeId loop, LaneReduction* lanes, size_t first, si
       const Nodes given = write_iteration(loop, slot);
       if (lanes == nullptr) continue;
       const Nodes combined = first == 0 ? Nodes() : lanes->combine_all(now, given);
-      for (size_t i = 0; i < now.size(); ++i)
+      for (size_t i = 0; i < now.size(); ++i) {
         now[i] = first == 0 ? b_.cast(given[i], lanes->lane_of(i))
                             : loops_.select(is_there(slot), combined[i], now[i]);
+      }
     }
     for (const size_t place : kept)
       for (size_t slot = first; slot < last; ++slot) now.push_back(values_[place][slot]);

@@ -85,11 +85,13 @@ void KernelScan::load_tile(const Tile& own, NodeId tile, NodeId thread, const Gr
     if (nodes * iterations_ > kNodesAtOnce) return one_by_one();
     const NodeId first = loops_.add(loops_.multiply(tile, b_.index(tile_size())), thread);
     std::vector<Nodes> given;
+    given.reserve(static_cast<size_t>(iterations_));
     for (int64_t i = 0; i < iterations_; ++i)
       given.push_back(narrowed(growth(loops_.add(first, b_.index(i * kernels_.block_threads())))));
-    for (int64_t i = 0; i < iterations_; ++i)
+    for (int64_t i = 0; i < iterations_; ++i) {
       in_tile_.store_all(own.values, loops_.add(thread, b_.index(i * kernels_.block_threads())),
                          given[static_cast<size_t>(i)]);
+    }
     return Nodes();
   };
   const NodeId end = loops_.multiply(loops_.add(tile, b_.index(1)), b_.index(tile_size()));
@@ -248,6 +250,7 @@ Nodes KernelScan::chain(const Nodes& given, const Nodes& held, NodeId count, Nod
   return loops_.loop(groups, carried, [&](auto group, auto start) {
     const NodeId first = loops_.multiply(group[0], b_.index(kAtOnce));
     std::vector<Nodes> own;
+    own.reserve(kAtOnce);
     for (int64_t i = 0; i < kAtOnce; ++i)
       own.push_back(scan_.load_all(given, loops_.add(first, b_.index(i))));
     std::vector<Nodes> sums{Nodes(start.begin(), start.end())};
@@ -264,6 +267,7 @@ void KernelScan::run_in_order(NodeId count, const std::function<void()>& prepare
   int64_t bytes = 0;
   for (const BlockScan::Slot& slot : scan_.slots())
     bytes += static_cast<int64_t>(base::size_of(slot.dtype)) * (iteration ? 2 : 1);
+  INGOT_ASSERT(bytes > 0, "a scan of no values");
   const int64_t fitting = std::max<int64_t>(kernels_.shared_bytes() / (bytes * kernels_.block_threads()), 1);
   const auto most = std::bit_floor(static_cast<uint64_t>(fitting));
   const int64_t iterations = std::min<int64_t>(static_cast<int64_t>(most), kOrderedIterationsOfThread);
@@ -281,8 +285,8 @@ void KernelScan::run_in_order(NodeId count, const std::function<void()>& prepare
       kernels_.strided(thread, length, threads,
                        [&](NodeId k) { scan_.store_all(given, k, growth_at(loops_.add(start, k), growth)); });
       kernels_.barrier();
-      const Nodes before(carried.begin(), carried.end());
-      const Nodes after = loops_.branch(
+      Nodes before(carried.begin(), carried.end());
+      Nodes after = loops_.branch(
           is_one, scan_.types(), [&] { return chain(given, held, length, before); }, [&] { return before; });
       kernels_.barrier();
       if (!iteration) return after;

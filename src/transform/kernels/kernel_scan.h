@@ -16,7 +16,7 @@ class KernelScan {
       std::function<void(NodeId iteration, std::span<const NodeId> before, std::span<const NodeId> after)>;
   using Inits = std::function<Nodes()>;
 
-  KernelScan(KernelWriter& kernels, LoopWriter& loops, std::vector<BlockScan::Slot> slots)
+  KernelScan(KernelWriter& kernels, LoopWriter& loops, const std::vector<BlockScan::Slot>& slots)
       : KernelScan(kernels, loops, slots, slots) {}
   /// `of_tile`: the same, of dtypes that hold what any iterations of a tile give together.
   KernelScan(KernelWriter& kernels, LoopWriter& loops, std::vector<BlockScan::Slot> slots,

@@ -85,13 +85,14 @@ class SpanVersioner : public Rewriter {
   /// Whether an element that no iteration writes has been loaded before the loop, too: it is there.
   bool is_loaded_before(NodeId load, NodeId loop) const {
     if (may_write(source_, source_.region(loop), root_of(source_, source_.operand(load, 0)))) return false;
-    for (NodeId at = loop; at; at = source_[source_[at].parent].owner)
+    for (NodeId at = loop; at; at = source_[source_[at].parent].owner) {
       for (const NodeId node : source_.region_body(source_[at].parent)) {
         if (node == at) break;
         if (source_.op(node) == Op::load &&
             std::ranges::equal(source_.operands(node), source_.operands(load)))
           return true;
       }
+    }
     return false;
   }
 
