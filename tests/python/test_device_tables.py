@@ -461,8 +461,29 @@ def test_elements_that_an_iteration_leaves_out_of_a_row(function):
         as_in_python(function, np.zeros((3, 4)), *hits, rng.integers(0, 3, 200), w)
 
 
-def test_rows_that_are_stored_or_added_whole():
+def binned(out, hits, rows, w):
+    for d in range(rows.shape[0]):
+        r = rows[d]
+        hits[r] += 1
+        for s in range(w.shape[1]):
+            out[r, s] += w[d, s]
+
+
+def stored_if_positive(out, hits, rows, w):
+    for d in range(rows.shape[0]):
+        r = rows[d]
+        hits[r] += 1
+        if r > 0:
+            for s in range(w.shape[1]):
+                out[r, s] = w[d, s]
+
+
+@pytest.mark.parametrize("function", [binned, stored_if_positive])
+def test_rows_that_are_stored_or_added_whole(function):
+    """By one sort, in launches whose number depends on no length."""
     rng = np.random.default_rng(5)
     for samples, columns in ((0, 3), (1, 0), (70, 1), (90, 40)):
         rows = rng.integers(-3, 3, samples)
-        as_in_python(binned_without_nans, rng.random((3, columns)), np.zeros(3, int), rows, rng.random((samples, columns)))
+        as_in_python(function, rng.random((3, columns)), np.zeros(3, int), rows, rng.random((samples, columns)))
+    counts = {launches_in(function, np.zeros((3, 5)), np.zeros(3, int), rng.integers(-3, 3, n), rng.random((n, 5))) for n in (40, 80)}
+    assert len(counts) == 1

@@ -27,17 +27,38 @@ namespace {
 /// a branch takes that is foreseen.
 constexpr int kCheapArms = 3;
 
+/// The exits from the blocks of a function.
+class Exits {
+ public:
+  explicit Exits(const Function& f) : f_(f), counts_(f.node_count()) {
+    for (uint32_t i = 0; i < f.node_count(); ++i)
+      if (f.op(NodeId(i)) == Op::exit_) ++counts_[f.operand(NodeId(i), 0).index];
+  }
+  /// Whether an exit is the only one from its block, and at its end.
+  bool is_end(NodeId exit) const {
+    const NodeId label = f_.operand(exit, 0);
+    return f_[label].parent == f_[exit].parent && counts_[label.index] == 1;
+  }
+  /// Whether a block is left only at its end.
+  bool is_plain(NodeId block) const {
+    const RegionId body = f_.region(block);
+    const NodeId last = f_.terminator(body);
+    return (f_.op(last) == Op::exit_ && is_end(last)) || counts_[f_.region_parameters(body)[0].index] == 0;
+  }
+
+ private:
+  const Function& f_;
+  std::vector<uint32_t> counts_;  ///< by label
+};
+
 class Simplifier : public Rewriter {
  public:
   Simplifier(const Function& source, const std::set<SlotShapes::Fact>& refuted)
       : Rewriter(source),
-        exits_(source.node_count()),
+        exits_(source),
         is_differentiated_(largest_tag(source).has_value()),
         ranges_(b_.function()),
-        shapes_(source, b_, refuted) {
-    for (uint32_t i = 0; i < source.node_count(); ++i)
-      if (source.op(NodeId(i)) == Op::exit_) ++exits_[source.operand(NodeId(i), 0).index];
-  }
+        shapes_(source, b_, refuted) {}
 
   const std::set<SlotShapes::Fact>& refuted() const { return shapes_.refuted(); }
 
@@ -256,17 +277,13 @@ class Simplifier : public Rewriter {
            source_.operand(last, i) != source_.region_parameters(source_.region(id))[i + 1];
   }
   void visit_block(NodeId id) {
-    const RegionId body = source_.region(id);
-    const NodeId last = source_.terminator(body);
-    const bool ends_by_exit = source_.op(last) == Op::exit_ && falls_through(last);
-    if (exits_[source_.region_parameters(body)[0].index] > (ends_by_exit ? 1U : 0U)) return clone(id);
-    open(id, body);
+    if (!exits_.is_plain(id)) return clone(id);
+    open(id, source_.region(id));
   }
   /// As does the only exit of a block, if it is at its end.
   bool falls_through(NodeId terminator) const override {
-    if (source_.op(terminator) != Op::exit_) return Rewriter::falls_through(terminator);
-    const NodeId label = source_.operand(terminator, 0);
-    return source_[label].parent == source_[terminator].parent && exits_[label.index] == 1;
+    return source_.op(terminator) == Op::exit_ ? exits_.is_end(terminator)
+                                               : Rewriter::falls_through(terminator);
   }
   void visit_comparison(NodeId id) {
     const auto operands = source_.operands(id);
@@ -343,7 +360,7 @@ class Simplifier : public Rewriter {
 
   Nodes checked_;                                  ///< conditions of checks that have been passed
   std::vector<size_t> checked_before_;             ///< by open region: how many it began with
-  std::vector<uint32_t> exits_;                    ///< by label: how many exits go there
+  Exits exits_;                                    ///< of the source
   const bool is_differentiated_;                   ///< derivatives of it are still asked for
   std::map<std::vector<uint32_t>, NodeId> loads_;  ///< by view and indices
   std::vector<std::vector<uint32_t>> loaded_;      ///< these, in order, and some that were forgotten
@@ -352,10 +369,6 @@ class Simplifier : public Rewriter {
   SlotShapes shapes_;
   bool ending_ = false;  ///< a region is being ended
 };
-
-}  // namespace
-
-namespace {
 
 std::unique_ptr<Function> simplified(const Function& function) {
   std::set<SlotShapes::Fact> refuted;
@@ -369,16 +382,9 @@ std::unique_ptr<Function> simplified(const Function& function) {
 
 /// Whether a block is left only at its end: other exits from it were in branches that are gone.
 bool has_plain_block(const Function& f) {
-  std::vector<uint32_t> exits(f.node_count());
-  for (uint32_t i = 0; i < f.node_count(); ++i)
-    if (f.op(NodeId(i)) == Op::exit_) ++exits[f.operand(NodeId(i), 0).index];
-  return ir::any_within(f, f.body(), [&](NodeId node) {
-    if (f.op(node) != Op::block) return false;
-    const NodeId label = f.region_parameters(f.region(node))[0];
-    const NodeId last = f.terminator(f.region(node));
-    const bool ends_by_exit = f.op(last) == Op::exit_ && f.operand(last, 0) == label;
-    return exits[label.index] <= (ends_by_exit ? 1U : 0U);
-  });
+  const Exits exits(f);
+  return ir::any_within(f, f.body(),
+                        [&](NodeId node) { return f.op(node) == Op::block && exits.is_plain(node); });
 }
 
 }  // namespace

@@ -41,8 +41,8 @@ void DigitSelect::write() {
   begins_ = loops_.new_view({&rows, 1}, dtype_);
   rests_ = loops_.new_view({&rows, 1}, DType::UInt32);
   const NodeId all = loops_.multiply(what_.lines, what_.count);
-  const NodeId room = digits_ > kDigitsRead ? all : b_.index(0);
-  kept_ = loops_.new_view({&room, 1}, dtype_);
+  const NodeId length = digits_ > kDigitsRead ? all : b_.index(0);
+  kept_ = loops_.new_view({&length, 1}, dtype_);
   number_ = cleared(what_.lines);
   const NodeId chunks = loops_.ceiling(what_.count, b_.index(kAtOnce * bins()));
   const NodeId share = b_.make(Op::floor_divide, {b_.index(kMostBlocks), loops_.maximum(what_.lines, one)});

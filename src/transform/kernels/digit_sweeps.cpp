@@ -63,9 +63,9 @@ void DigitSweeps::write() {
   b_.make(Op::clear, {b_.make(Op::buffer, {starts_})});
   plans_ = loops_.new_view({&rows, 1}, DType::UInt16);
   const NodeId halves = loops_.minimum(loops_.subtract(what_.digits, one), b_.index(2));
-  const NodeId room = loops_.multiply(all_, halves);
-  keys_ = loops_.new_view({&room, 1}, dtype_);
-  if (what_.order) order_ = loops_.new_view({&room, 1}, DType::Int64);
+  const NodeId length = loops_.multiply(all_, halves);
+  keys_ = loops_.new_view({&length, 1}, dtype_);
+  if (what_.order) order_ = loops_.new_view({&length, 1}, DType::Int64);
   const NodeId words = loops_.multiply(loops_.multiply(what_.lines, tiles_), b_.index(bins()));
   published_.allocate(loops_.multiply(words, loops_.select(is_long_, b_.index(2), one)));
   count_digits();
