@@ -230,6 +230,13 @@ bool may_write(const ir::Function& function, ir::RegionId region, const Root& me
   });
 }
 
+bool may_write(const ir::Function& function, NodeId node, NodeId view) {
+  const Root memory = root_of(function, view);
+  for (size_t i = 0; i < function[node].region_count; ++i)
+    if (may_write(function, function.region(node, i), memory)) return true;
+  return false;
+}
+
 namespace {
 
 std::optional<int64_t> number_of(const ir::Function& function, NodeId node) {

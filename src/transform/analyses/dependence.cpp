@@ -7,6 +7,7 @@
 #include "ir/library.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
+#include "transform/analyses/from_outside.h"
 #include "transform/analyses/reductions.h"
 #include "transform/analyses/selections.h"
 #include "transform/analyses/two_iterations.h"
@@ -440,16 +441,16 @@ class RaceFinder {
   }
   /// Whether a value is computed from numbers of tables, constants and values from outside.
   bool is_of_tables(NodeId value, std::vector<Table>& tables) const {
-    if (!is_inside(value)) return true;
-    if (const auto table = table_read_by(value)) {
-      tables.push_back(*table);
-      return true;
-    }
-    if (f_[value].region_count > 0 || !ir::info(f_.op(value)).effects.pure() || f_.op(value) == Op::param ||
-        f_.op(value) == Op::result || !f_.type(value).is_scalar())
-      return false;
-    return std::ranges::all_of(f_.operands(value),
-                               [&](NodeId operand) { return is_of_tables(operand, tables); });
+    FromOutside is_known(f_, [&](NodeId part) {
+      const Origin origin = origin_in(f_, loop_, part);
+      if (origin == Origin::Outside) return origin;
+      if (auto table = table_read_by(part)) {
+        tables.push_back(std::move(*table));
+        return Origin::Outside;
+      }
+      return f_.type(part).is_scalar() ? origin : Origin::Inside;
+    });
+    return is_known(value);
   }
   /// The iteration's number, once, values from outside and constants.
   bool add_place(NodeId index, Table& position, bool& counts) const {

@@ -109,19 +109,6 @@ class GrowthFinder {
 
 bool Intervals::is_inside(NodeId node) const { return node == loop_ || f_.encloses(loop_, node); }
 
-bool Intervals::is_invariant(NodeId value) {
-  if (!is_inside(value)) return true;
-  if (const auto known = invariant_.find(value.index); known != invariant_.end()) return known->second;
-  const ir::OpInfo& card = ir::info(f_.op(value));
-  const Op op = f_.op(value);
-  bool invariant = card.effects.pure() && card.regions == 0 && !card.terminator && op != Op::param &&
-                   op != Op::result && f_.type(value).is_scalar();
-  if (invariant)
-    for (NodeId operand : f_.operands(value)) invariant = invariant && is_invariant(operand);
-  invariant_[value.index] = invariant;
-  return invariant;
-}
-
 NodeId Intervals::before(NodeId value) {
   if (!is_inside(value)) return use_(value);
   if (const auto known = hoisted_.find(value.index); known != hoisted_.end()) return known->second;

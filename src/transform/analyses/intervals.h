@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "transform/analyses/from_outside.h"
 #include "transform/writers/loop_writer.h"
 
 namespace ingot::transform {
@@ -18,7 +19,15 @@ class Intervals {
   /// `writer` writes before `loop` into a new function; `use` gives the new node of an old one before the
   /// loop.
   Intervals(const Function& source, NodeId loop, LoopWriter& writer, std::function<NodeId(NodeId)> use)
-      : f_(source), loop_(loop), loops_(writer), b_(writer.builder()), use_(std::move(use)) {}
+      : f_(source),
+        loop_(loop),
+        loops_(writer),
+        b_(writer.builder()),
+        use_(std::move(use)),
+        is_invariant_(source, [&source, loop](NodeId value) {
+          const Origin origin = origin_in(source, loop, value);
+          return origin == Origin::Operands && !source.type(value).is_scalar() ? Origin::Inside : origin;
+        }) {}
 
   /// A new node that is true only if `condition`, wherever in the loop it is computed, is `wanted`; none
   /// where nothing is known.
@@ -26,7 +35,7 @@ class Intervals {
   /// From now on this select is known to give its last operand.
   void assume_last(NodeId select) { last_.push_back(select); }
   /// Whether the value is the same in all iterations, and can be computed before the loop.
-  bool is_invariant(NodeId value);
+  bool is_invariant(NodeId value) { return is_invariant_(value); }
 
  private:
   struct Interval {
@@ -60,7 +69,7 @@ class Intervals {
   ir::Builder& b_;
   std::function<NodeId(NodeId)> use_;
   std::unordered_map<uint32_t, NodeId> hoisted_;
-  std::unordered_map<uint32_t, bool> invariant_;
+  FromOutside is_invariant_;
   bool by_time_ = false;  ///< iterations of a `for` are bounded by time too, not by its count
   std::unordered_map<uint32_t, std::optional<Interval>> intervals_[2];  ///< by `by_time_`
   std::vector<NodeId> last_;

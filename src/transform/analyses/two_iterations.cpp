@@ -47,19 +47,14 @@ bool Iterations::is_index(const Function& f, NodeId node) const {
 
 TwoIterations::TwoIterations(const Function& function, const Iterations& iterations, Order order, Facts facts,
                              int steps, int64_t& effort)
-    : f_(function), iterations_(iterations), order_(order), facts_(facts), inequalities_(steps, effort) {}
-
-/// Whether a value comes from outside, or is made by pure ops of such.
-bool TwoIterations::is_same_in_both(NodeId node) const {
-  if (!iterations_.encloses(f_, node)) return true;
-  if (const auto known = same_.find(node); known != same_.end()) return known->second;
-  const ir::OpInfo& card = ir::info(f_.op(node));
-  const Op op = f_.op(node);
-  const bool is_same =
-      card.effects.pure() && card.regions == 0 && op != Op::param && op != Op::result &&
-      std::ranges::all_of(f_.operands(node), [&](NodeId operand) { return is_same_in_both(operand); });
-  return same_[node] = is_same;
-}
+    : f_(function),
+      iterations_(iterations),
+      order_(order),
+      facts_(facts),
+      inequalities_(steps, effort),
+      is_same_(function, [&function, &iterations](NodeId node) {
+        return iterations.encloses(function, node) ? origin_inside(function, node) : Origin::Outside;
+      }) {}
 
 Atom TwoIterations::atom(NodeId node, Iteration iteration, size_t axis) const {
   return (Atom{node.index} << 16) | (Atom{axis} << 4) | iteration;

@@ -8,6 +8,7 @@
 
 #include "ir/function.h"
 #include "transform/analyses/affine.h"
+#include "transform/analyses/from_outside.h"
 
 namespace ingot::transform {
 
@@ -83,9 +84,8 @@ class TwoIterations {
   };
 
   Iteration iteration_of(ir::NodeId node, Iteration iteration) const {
-    return is_same_in_both(node) ? Iteration{0} : iteration;
+    return is_same_(node) ? Iteration{0} : iteration;
   }
-  bool is_same_in_both(ir::NodeId node) const;
   Atom atom(ir::NodeId node, Iteration iteration, size_t axis = 0) const;
   Polynomial number_of(Iteration iteration);
   Form form(ir::NodeId node, Iteration iteration);
@@ -121,11 +121,11 @@ class TwoIterations {
   Order order_;
   Facts facts_;
   Inequalities inequalities_;
+  mutable FromOutside is_same_;  ///< in both iterations
   std::map<std::pair<uint32_t, Iteration>, Form> forms_;
   std::set<Atom> counted_;  ///< numbers of iterations
   std::set<std::pair<uint32_t, Iteration>> bounded_;
   std::set<std::vector<uint32_t>> checked_;  ///< ops with operands, which a check shows not to wrap
-  mutable std::map<ir::NodeId, bool> same_;  ///< by node in an iteration
   std::map<ir::NodeId, int64_t>* assumed_ = nullptr;
   bool assumes_factors_ = false;
   bool may_assume_ = false;

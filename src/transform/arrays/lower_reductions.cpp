@@ -139,17 +139,9 @@ Nodes Lowering::starts(const Reductions& all, const Axes& axes, Indices kept) {
 /// A parallel loop combines in the order of reductions.
 Nodes Lowering::combine_range(const Reductions& all, NodeId count, Indices inits,
                               const std::function<Nodes(NodeId)>& values) {
-  Nodes operands{count};
-  operands.insert(operands.end(), inits.begin(), inits.end());
-  std::vector<int64_t> attributes{static_cast<int64_t>(ir::Schedule::Serial), 0};
-  for (const Reduction& r : all) attributes.push_back(static_cast<int64_t>(r.combiner));
-  const ir::SpanId location = b_.span();
-  const NodeId loop = b_.begin(Op::parallel_for, operands, attributes);
-  const Type index[] = {ir::kInt64};
-  const NodeId k = b_.enter(loop, 0, index)[0];
-  b_.yield(values(k));
-  b_.set_span(location);
-  return b_.end(loop);
+  std::vector<Op> combiners;
+  for (const Reduction& r : all) combiners.push_back(r.combiner);
+  return loops_.combined(combiners, count, inits, values);
 }
 
 int64_t Lowering::find_short_length(NodeId id) const {

@@ -79,17 +79,11 @@ NodeId Lowering::count_of(NodeId mask) {
   const NodeId zero = b_.index(0);
   if (lengths.empty()) return b_.cast(element(mask, {}), DType::Int64);
   const auto of_row = [&](Indices row) {
-    const NodeId operands[] = {lengths.back(), zero};
-    const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Serial), 0,
-                                  static_cast<int64_t>(Op::add)};
-    const ir::SpanId location = b_.span();
-    const NodeId loop = b_.begin(Op::parallel_for, operands, attributes);
-    const Type index[] = {ir::kInt64};
-    Nodes at(row.begin(), row.end());
-    at.push_back(b_.enter(loop, 0, index)[0]);
-    b_.yield({b_.cast(element(mask, at), DType::Int64)});
-    b_.set_span(location);
-    return b_.end(loop)[0];
+    return loops_.combined(Op::add, lengths.back(), zero, [&](NodeId k) {
+      Nodes at(row.begin(), row.end());
+      at.push_back(k);
+      return b_.cast(element(mask, at), DType::Int64);
+    });
   };
   Nodes rows(lengths.begin(), lengths.end() - 1);
   // Rows of nothing are not counted, however many they are.
@@ -123,10 +117,8 @@ void Lowering::compress_in_tiles(NodeId id, const Nodes& rest) {
     const auto keep = [&] {
       if (rest.empty()) loops_.store(view, before, element(x, loops_.unflatten(k, mask_lengths)));
       else loops_.store(positions, before, k);
-      return Nodes();
     };
-    const NodeId counts = b_.make(Op::not_equal, {before[0], after[0]});
-    loops_.branch(counts, {}, keep, [] { return Nodes(); });
+    loops_.when(b_.make(Op::not_equal, {before[0], after[0]}), keep);
   });
   if (!rest.empty())
     loops_.nest(lengths, [&](Indices to) {
@@ -212,16 +204,7 @@ void Lowering::lower_dot(NodeId id) {
     return loops_.multiply(x, b_.cast(element(b, right), sum_dtype));
   };
   const auto reduced = [&](Indices at, NodeId zero) {
-    const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Serial), 0,
-                                  static_cast<int64_t>(Op::add)};
-    const NodeId operands[] = {inner, zero};
-    const ir::SpanId location = b_.span();
-    const NodeId loop = b_.begin(Op::parallel_for, operands, attributes);
-    const Type index[] = {ir::kInt64};
-    const NodeId k = b_.enter(loop, 0, index)[0];
-    b_.yield({term(at, k)});
-    b_.set_span(location);
-    return b_.end(loop)[0];
+    return loops_.combined(Op::add, inner, zero, [&](NodeId k) { return term(at, k); });
   };
   const auto value = [&](Indices at) {
     const NodeId zero = loops_.zero(sum_dtype);

@@ -259,13 +259,9 @@ void Reverse::sweep_iterations(NodeId id) {
   set_cotangents(outside, std::span(after).last(outside.size()));
   for (size_t i = 0; i < slots.size(); ++i) add(inits[slots[i]], carries ? after[i] : given[i]);
   if (fixed.empty()) return;
-  LoopWriter(b_).branch(
-      make(Op::greater, {operands[0], b_.index(0)}), {},
-      [&] {
-        for (const NodeId load : fixed) add_where_loaded(id, load, cotangent(load));
-        return Nodes();
-      },
-      [] { return Nodes(); });
+  LoopWriter(b_).when(make(Op::greater, {operands[0], b_.index(0)}), [&] {
+    for (const NodeId load : fixed) add_where_loaded(id, load, cotangent(load));
+  });
 }
 
 /// Test, body, test, ..., test: the last test once, then a body and a test in each iteration.

@@ -476,9 +476,8 @@ void DigitSweeps::each_sorted(const Thread& own, NodeId from,
       if (is_whole) move();
       else kernels_.when(loops_.less(loops_.add(number, u32(first)), own.count), move);
     }
-    return Nodes();
   };
-  loops_.branch(moves, {}, move_all, [] { return Nodes(); });
+  loops_.when(moves, move_all);
 }
 
 /// After `sort_tile`: elements, then indices go from the sorted tile to where they belong.

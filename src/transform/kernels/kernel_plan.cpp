@@ -1,7 +1,6 @@
 #include "transform/kernels/kernel_plan.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
 #include "base/reduction.h"
@@ -11,6 +10,7 @@
 #include "transform/analyses/alias.h"
 #include "transform/analyses/dependence.h"
 #include "transform/analyses/disjoint.h"
+#include "transform/analyses/from_outside.h"
 #include "transform/analyses/recurrence.h"
 #include "transform/analyses/thread_judge.h"
 #include "transform/writers/block_tree.h"
@@ -128,17 +128,7 @@ bool KernelPlan::is_row(NodeId nest, NodeId loop, const Accumulation& sum) const
   const auto operands = f_.operands(sum.store);
   const auto indices = operands.subspan(1, operands.size() - 2);
   if (indices.size() < 2 || indices.back() != f_.region_parameters(f_.region(loop))[0]) return false;
-  const auto leading = indices.first(indices.size() - 1);
-  return std::ranges::all_of(leading, [&](NodeId index) { return is_same_in(loop, index); });
-}
-
-/// Whether a value is computed from what is there before a loop.
-bool KernelPlan::is_same_in(NodeId loop, NodeId value) const {
-  if (!f_.encloses(loop, value)) return true;
-  const bool is_simple = f_[value].region_count == 0 && ir::info(f_.op(value)).effects.pure() &&
-                         f_.op(value) != Op::param && f_.op(value) != Op::result;
-  return is_simple &&
-         std::ranges::all_of(f_.operands(value), [&](NodeId operand) { return is_same_in(loop, operand); });
+  return std::ranges::all_of(indices.first(indices.size() - 1), FromOutside(f_, loop));
 }
 
 const Accumulation* KernelPlan::accumulation_of(NodeId store) const {
@@ -177,14 +167,9 @@ bool KernelPlan::fits_as_rows(NodeId nest) const {
 }
 
 bool KernelPlan::is_memory_of_row(NodeId nest, NodeId alloc) const {
+  if (escapes_[alloc.index] || !FromOutside(f_, nest)(f_.operand(alloc, 0))) return false;
   const RegionId row = f_[alloc].parent;
-  const std::function<bool(NodeId)> is_before = [&](NodeId value) {
-    if (!f_.encloses(nest, value)) return true;
-    const bool is_pure = f_[value].region_count == 0 && ir::info(f_.op(value)).effects.pure();
-    return is_pure && f_.op(value) != Op::param && f_.op(value) != Op::result &&
-           std::ranges::all_of(f_.operands(value), is_before);
-  };
-  return !escapes_[alloc.index] && is_before(f_.operand(alloc, 0)) && ir::walk(f_, row, [&](NodeId node) {
+  return ir::walk(f_, row, [&](NodeId node) {
     const bool uses = std::ranges::find(f_.operands(node), alloc) != f_.operands(node).end();
     const bool is_known = f_.op(node) == Op::view && f_[node].parent == row;
     return !uses || is_known ? ir::Walk::Into : ir::Walk::Stop;
@@ -314,15 +299,7 @@ bool KernelPlan::raises_apart(NodeId nest, NodeId inner) const {
 
 /// Whether what is loaded may be changed by what is in a node.
 bool KernelPlan::is_changed(std::span<const NodeId> loads, NodeId inside) const {
-  return std::ranges::any_of(loads, [&](NodeId load) {
-    const Root from = root_of(f_, f_.operand(load, 0));
-    return !ir::walk(f_, inside, [&](NodeId node) {
-      const ir::Effects effects = ir::info(f_.op(node)).effects;
-      if (!effects.any(ir::effect::Write) || effects.any(ir::effect::Control)) return ir::Walk::Into;
-      const bool overlaps = may_overlap(f_, from, root_of(f_, f_.operand(node, 0)));
-      return overlaps ? ir::Walk::Stop : ir::Walk::Into;
-    });
-  });
+  return std::ranges::any_of(loads, [&](NodeId load) { return may_write(f_, inside, f_.operand(load, 0)); });
 }
 
 std::vector<NodeId> KernelPlan::levels_of(NodeId nest, size_t most) const {

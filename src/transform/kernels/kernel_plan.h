@@ -93,7 +93,6 @@ class KernelPlan {
   bool meet_alike(ir::NodeId nest, ir::NodeId inner) const;
   bool raises_apart(ir::NodeId nest, ir::NodeId inner) const;
   std::vector<Accumulation> meeting_in(ir::NodeId loop) const;
-  bool is_same_in(ir::NodeId loop, ir::NodeId value) const;
   bool is_row(ir::NodeId nest, ir::NodeId loop, const Accumulation& sum) const;
   bool is_scatter(ir::NodeId nest, const std::vector<Accumulation>& meeting) const;
   bool fits_in_kernel(ir::NodeId node, std::span<const ir::NodeId> other_memory = {}) const;

@@ -17,6 +17,7 @@
 #include "base/dtype.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
+#include "transform/analyses/from_outside.h"
 #include "transform/kernels/kernel_together.h"
 
 namespace ingot::transform {
@@ -131,13 +132,10 @@ class TilingFinder {
   /// Whether a load's indices are computed without loading anything.
   bool has_plain_place(NodeId access) const {
     const auto rank = static_cast<size_t>(f_.type(f_.operand(access, 0)).rank());
-    return std::ranges::all_of(f_.operands(access).first(1 + rank),
-                               [&](NodeId operand) { return is_plain_place(operand); });
-  }
-  bool is_plain_place(NodeId value) const {
-    if (is_outside(value) || f_.op(value) == Op::param) return true;
-    return is_pure(value) &&
-           std::ranges::all_of(f_.operands(value), [&](NodeId operand) { return is_plain_place(operand); });
+    return std::ranges::all_of(f_.operands(access).first(1 + rank), FromOutside(f_, [&](NodeId value) {
+                                 return f_.op(value) == Op::param ? Origin::Outside
+                                                                  : origin_in(f_, levels_.front(), value);
+                               }));
   }
 
   const Function& f_;

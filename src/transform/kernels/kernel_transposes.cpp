@@ -5,6 +5,7 @@
 #include "base/dtype.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
+#include "transform/analyses/from_outside.h"
 #include "transform/kernels/kernel_together.h"
 
 namespace ingot::transform {
@@ -140,11 +141,10 @@ class TranspositionFinder {
   }
   /// Whether a load's indices are computed without loading anything.
   bool has_plain_place(NodeId load) const {
-    const std::function<bool(NodeId)> is_plain = [&](NodeId value) {
-      if (is_outside(value) || f_.op(value) == Op::param) return true;
-      return f_.op(value) != Op::load && std::ranges::all_of(f_.operands(value), is_plain);
-    };
-    return std::ranges::all_of(f_.operands(load), is_plain);
+    return std::ranges::all_of(f_.operands(load), FromOutside(f_, [&](NodeId value) {
+                                 return f_.op(value) == Op::param ? Origin::Outside
+                                                                  : origin_in(f_, levels_.front(), value);
+                               }));
   }
 
   const Function& f_;

@@ -70,8 +70,7 @@ void KernelWriter::grid(std::span<const NodeId> lengths,
       };
       if (axis == 0 && goes_beyond) return inside(first);
       if (axis > 0) return strided(first, length, loops_.multiply(axes[axis].blocks, threads[axis]), inside);
-      loops_.branch(
-          loops_.less(first, length), {}, [&] { return inside(first), Nodes(); }, [] { return Nodes(); });
+      when(loops_.less(first, length), [&] { inside(first); });
     };
     walk(rank - 1);
   });
@@ -108,14 +107,6 @@ void KernelWriter::warps(NodeId count, const std::function<void()>& prepare,
     const NodeId first = loops_.add(loops_.multiply(at[0], in_block), own);
     strided(first, count, loops_.multiply(axis.blocks, in_block), [&](NodeId index) { warp(index, lane); });
   });
-}
-
-void KernelWriter::when(NodeId condition, const std::function<void()>& body) {
-  const auto then = [&] {
-    body();
-    return Nodes();
-  };
-  loops_.branch(condition, {}, then, [] { return Nodes(); });
 }
 
 void KernelWriter::warp_barrier() {

@@ -45,7 +45,7 @@ class KernelWriter {
              const std::function<void(NodeId index, NodeId lane)>& warp);
   /// `body(i)` for i = first, first + step, ... below the end.
   void strided(NodeId first, NodeId end, NodeId step, const std::function<void(NodeId)>& body);
-  void when(NodeId condition, const std::function<void()>& body);
+  void when(NodeId condition, const std::function<void()>& body) { loops_.when(condition, body); }
   /// All threads of the block have come here, and see what the others have stored.
   void barrier();
   /// ... of the warp.

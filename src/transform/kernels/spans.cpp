@@ -7,6 +7,7 @@
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/analyses/dependence.h"
+#include "transform/analyses/from_outside.h"
 #include "transform/analyses/thread_judge.h"
 #include "transform/kernels/nest_copies.h"
 #include "transform/writers/loop_writer.h"
@@ -49,10 +50,7 @@ class SpanVersioner : public Rewriter {
     b_.set_span(location);
   }
   void set_attributes(NodeId id, std::span<int64_t> attributes) override {
-    if (id != independent_) return;
-    const bool is_asked = ir::has_threads(static_cast<ir::Schedule>(attributes[0]));
-    attributes[0] =
-        static_cast<int64_t>(is_asked ? ir::Schedule::IndependentThreads : ir::Schedule::Independent);
+    if (id == independent_) make_independent(attributes);
   }
 
  private:
@@ -64,27 +62,24 @@ class SpanVersioner : public Rewriter {
     if (ir::effects_of(source_, loop).any(bad) || !ir::has_loop(source_, source_.region(loop))) return {};
     Nodes found;
     if (find_race_but_in_spans(source_, loop, found)) return {};
+    // ... before the loop, for any of its iterations.
+    const NodeId iteration = source_.region_parameters(source_.region(loop))[0];
+    FromOutside is_known(source_, [&](NodeId value) {
+      const Origin origin = value == iteration ? Origin::Outside : origin_in(source_, loop, value);
+      const bool is_load = origin != Origin::Outside && source_.op(value) == Op::load;
+      return is_load && is_loaded_before(value, loop) ? Origin::Outside : origin;
+    });
     const bool are_known = std::ranges::all_of(found, [&](NodeId view) {
       NodeId memory = source_.operand(view, 0);
       if (source_.op(memory) == Op::buffer) memory = source_.operand(memory, 0);
-      return !source_.encloses(loop, memory) && is_known(source_.operand(view, 1), loop) &&
-             is_known(source_.operand(view, 2), loop);
+      return !source_.encloses(loop, memory) && is_known(source_.operand(view, 1)) &&
+             is_known(source_.operand(view, 2));
     });
     return are_known ? found : Nodes();
   }
-  /// Whether a value can be computed before the loop, for any of its iterations.
-  bool is_known(NodeId value, NodeId loop) const {
-    if (!source_.encloses(loop, value) || value == source_.region_parameters(source_.region(loop))[0])
-      return true;
-    if (source_.op(value) == Op::load) return is_loaded_before(value, loop);
-    if (source_[value].region_count > 0 || source_.op(value) == Op::param ||
-        source_.op(value) == Op::result || !ir::info(source_.op(value)).effects.pure())
-      return false;
-    return std::ranges::all_of(source_.operands(value), [&](NodeId part) { return is_known(part, loop); });
-  }
   /// Whether an element that no iteration writes has been loaded before the loop, too: it is there.
   bool is_loaded_before(NodeId load, NodeId loop) const {
-    if (may_write(source_, source_.region(loop), root_of(source_, source_.operand(load, 0)))) return false;
+    if (may_write(source_, loop, source_.operand(load, 0))) return false;
     for (NodeId at = loop; at; at = source_[source_[at].parent].owner) {
       for (const NodeId node : source_.region_body(source_[at].parent)) {
         if (node == at) break;
@@ -100,27 +95,22 @@ class SpanVersioner : public Rewriter {
     set_location(loop);
     const NodeId one = b_.index(1);
     const NodeId pairs = loops_.maximum(loops_.subtract(use(source_.operand(loop, 0)), one), b_.index(0));
-    const NodeId operands[] = {pairs, b_.constant(false)};
-    const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Serial), 0,
-                                  static_cast<int64_t>(Op::bitwise_or)};
-    const NodeId made = b_.begin(Op::parallel_for, operands, attributes);
-    const Type index = ir::kInt64;
-    const NodeId iteration = b_.enter(made, 0, {&index, 1})[0];
-    NestCopies copies(b_, source_, loop, [this](NodeId old) { return use(old); });
-    NestCopies::Lane lanes[] = {copies.none(), copies.none()};
-    const NodeId parameter = source_.region_parameters(source_.region(loop))[0];
-    lanes[0][parameter.index] = iteration;
-    lanes[1][parameter.index] = loops_.add(iteration, one);
-    NodeId any = b_.constant(false);
-    for (const NodeId view : views) {
-      const NodeId length = loops_.maximum(copies.rebuilt(lanes[0], source_.operand(view, 2)), b_.index(0));
-      const NodeId bytes =
-          loops_.multiply(length, b_.index(static_cast<int64_t>(base::size_of(source_.type(view).dtype()))));
-      const NodeId end = loops_.add(copies.rebuilt(lanes[0], source_.operand(view, 1)), bytes);
-      any = loops_.either(any, loops_.less(copies.rebuilt(lanes[1], source_.operand(view, 1)), end));
-    }
-    b_.yield({any});
-    return loops_.negate(b_.end(made)[0]);
+    return loops_.negate(loops_.any(pairs, [&](NodeId iteration) {
+      NestCopies copies(b_, source_, loop, [this](NodeId old) { return use(old); });
+      NestCopies::Lane lanes[] = {copies.none(), copies.none()};
+      const NodeId parameter = source_.region_parameters(source_.region(loop))[0];
+      lanes[0][parameter.index] = iteration;
+      lanes[1][parameter.index] = loops_.add(iteration, one);
+      NodeId any = b_.constant(false);
+      for (const NodeId view : views) {
+        const NodeId length = loops_.maximum(copies.rebuilt(lanes[0], source_.operand(view, 2)), b_.index(0));
+        const auto size = static_cast<int64_t>(base::size_of(source_.type(view).dtype()));
+        const NodeId bytes = loops_.multiply(length, b_.index(size));
+        const NodeId end = loops_.add(copies.rebuilt(lanes[0], source_.operand(view, 1)), bytes);
+        any = loops_.either(any, loops_.less(copies.rebuilt(lanes[1], source_.operand(view, 1)), end));
+      }
+      return any;
+    }));
   }
 
   LoopWriter loops_;

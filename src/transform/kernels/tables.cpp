@@ -7,6 +7,7 @@
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/analyses/dependence.h"
+#include "transform/analyses/from_outside.h"
 #include "transform/analyses/table_numbers.h"
 #include "transform/analyses/thread_judge.h"
 #include "transform/kernels/nest_copies.h"
@@ -68,16 +69,15 @@ class TableJudge {
   }
   /// Whether all loops in a loop have as many iterations in each of its iterations: else the host runs it.
   bool are_axes_in(NodeId loop) const {
+    FromOutside is_same(f_, [&](NodeId value) {
+      const bool is_load = f_.encloses(loop, value) && f_.op(value) == Op::load;
+      return is_load ? Origin::Operands : origin_in(f_, loop, value);
+    });
     return ir::walk(f_, f_.region(loop), [&](NodeId node) {
-      const bool is_ragged = f_.op(node) == Op::while_ ||
-                             (ir::is_counted_loop(f_.op(node)) && varies(f_.operand(node, 0), loop));
+      const bool is_ragged =
+          f_.op(node) == Op::while_ || (ir::is_counted_loop(f_.op(node)) && !is_same(f_.operand(node, 0)));
       return is_ragged ? ir::Walk::Stop : ir::Walk::Into;
     });
-  }
-  bool varies(NodeId value, NodeId loop) const {
-    if (!f_.encloses(loop, value)) return false;
-    if (f_.op(value) == Op::param || f_.op(value) == Op::result || f_[value].region_count > 0) return true;
-    return std::ranges::any_of(f_.operands(value), [&](NodeId operand) { return varies(operand, loop); });
   }
   void find_negatives(Question& question) const {
     ir::walk(f_, f_.region(question.loop), [&](NodeId node) {
@@ -117,17 +117,15 @@ class TableJudge {
     for (const Table& table : question.checked) {
       const bool is_known = is_outside(table.view) && std::ranges::all_of(table.bases, is_outside) &&
                             (!table.named || is_outside(table.named));
-      if (!is_known || may_write(f_, f_.region(around), root_of(f_, table.view))) return false;
+      if (!is_known || may_write(f_, around, table.view)) return false;
     }
-    return std::ranges::all_of(question.checks, [&](NodeId check) {
-      return is_made_outside(f_.operand(check, 0), around, question.loop);
+    // What the loop itself makes of the tables' numbers is made anew before the loop around.
+    FromOutside is_known(f_, [&](NodeId value) {
+      if (f_.op(value) == Op::load) return Origin::Outside;
+      const bool is_between = !is_outside(value) && !f_.encloses(question.loop, value);
+      return is_between ? Origin::Inside : origin_in(f_, around, value);
     });
-  }
-  bool is_made_outside(NodeId value, NodeId around, NodeId loop) const {
-    if (!f_.encloses(around, value) || f_.op(value) == Op::load) return true;
-    return f_.encloses(loop, value) && std::ranges::all_of(f_.operands(value), [&](NodeId operand) {
-             return is_made_outside(operand, around, loop);
-           });
+    return std::ranges::all_of(question.checks, [&](NodeId check) { return is_known(f_.operand(check, 0)); });
   }
 
   const Function& f_;
@@ -182,10 +180,7 @@ class TableVersioner : public Rewriter {
       attributes[0] = static_cast<int64_t>(ir::Schedule::Vector);
       attributes[1] = 1;
     }
-    if (current_ == nullptr || id != current_->loop || current_->named.empty()) return;
-    const bool is_asked = ir::has_threads(static_cast<ir::Schedule>(attributes[0]));
-    attributes[0] =
-        static_cast<int64_t>(is_asked ? ir::Schedule::IndependentThreads : ir::Schedule::Independent);
+    if (current_ != nullptr && id == current_->loop && !current_->named.empty()) make_independent(attributes);
   }
 
  private:
@@ -216,82 +211,19 @@ class TableVersioner : public Rewriter {
       numbers.emplace_back(loops_, table, iterations, [this](NodeId old) { return use(old); });
       are_there = loops_.both(are_there, numbers.back().are_there());
     }
-    const auto look = [&] { return Nodes{look_at(question, numbers, iterations)}; };
-    const NodeId answer =
-        loops_.branch(are_there, {ir::kBool}, look, [&] { return Nodes{loops_.truth(false)}; })[0];
+    const auto holds = [&](NodeId iteration) { return holds_in(question, iteration); };
+    const auto fails = [&](NodeId iteration) { return loops_.negate(holds(iteration)); };
+    const auto look = [&] {
+      if (question.named.empty()) return loops_.negate(loops_.any(iterations, fails));
+      const auto named = std::span(numbers).first(question.named.size());
+      return TableNumbers::name_rows_apart(loops_, named, holds);
+    };
+    const NodeId answer = loops_.both(are_there, look);
     b_.set_span(location);
     return answer;
   }
-  /// Each iteration in which all checks hold marks the row that it names; as many rows as there are
-  /// iterations must have one mark.
-  NodeId look_at(const Question& question, std::vector<TableNumbers>& numbers, NodeId iterations) {
-    if (question.named.empty()) return loops_.negate(any_fails(question, iterations));
-    NodeId fits = loops_.truth(true);
-    Nodes rows;
-    for (const Table& table : question.named) {
-      rows.push_back(b_.length(use(table.named), static_cast<int>(table.axis)));
-      fits = loops_.both(fits, loops_.less_equal(rows.back(), b_.index(TableNumbers::kMostMarks)));
-    }
-    const auto mark = [&] {
-      Nodes marks;
-      for (const NodeId count : rows) {
-        const NodeId none =
-            b_.make(Op::broadcast, {b_.constant(int32_t{0}), count}, {}, Type::array(DType::Int32, 1));
-        marks.push_back(b_.make(Op::materialize, {none}));
-      }
-      loops_.loop(iterations, {}, [&](auto at, auto) {
-        NodeId holds = holds_in(question, at[0]);
-        Nodes found;
-        for (size_t i = 0; i < rows.size(); ++i) {
-          found.push_back(numbers[i].at(at[0]));
-          holds = loops_.both(holds, loops_.less_equal(b_.index(0), found[i]));
-          holds = loops_.both(holds, loops_.less(found[i], rows[i]));
-        }
-        loops_.branch(
-            holds, {},
-            [&] {
-              for (size_t i = 0; i < rows.size(); ++i) {
-                const NodeId before = loops_.load(marks[i], {&found[i], 1});
-                loops_.store(marks[i], {&found[i], 1}, loops_.add(before, b_.constant(int32_t{1})));
-              }
-              return Nodes();
-            },
-            [] { return Nodes(); });
-        return Nodes();
-      });
-      NodeId all = loops_.truth(true);
-      for (size_t i = 0; i < rows.size(); ++i)
-        all = loops_.both(all, loops_.equal(count_of(marks[i], rows[i]), iterations));
-      return Nodes{all};
-    };
-    return loops_.branch(fits, {ir::kBool}, mark, [&] { return Nodes{loops_.truth(false)}; })[0];
-  }
-  /// How many rows have one mark.
-  NodeId count_of(NodeId marks, NodeId rows) {
-    return combined(Op::add, rows, b_.index(0), [&](NodeId row) {
-      const NodeId is_one = loops_.equal(loops_.load(marks, {&row, 1}), b_.constant(int32_t{1}));
-      return b_.cast(is_one, DType::Int64);
-    });
-  }
-  NodeId any_fails(const Question& question, NodeId iterations) {
-    return combined(Op::bitwise_or, iterations, b_.constant(false),
-                    [&](NodeId iteration) { return loops_.negate(holds_in(question, iteration)); });
-  }
-  NodeId combined(Op combiner, NodeId count, NodeId init, const std::function<NodeId(NodeId)>& iteration) {
-    const NodeId operands[] = {count, init};
-    const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Serial), 0,
-                                  static_cast<int64_t>(combiner)};
-    const NodeId made = b_.begin(Op::parallel_for, operands, attributes);
-    const Type index = ir::kInt64;
-    b_.yield({iteration(b_.enter(made, 0, {&index, 1})[0])});
-    return b_.end(made)[0];
-  }
-
-  NestCopies copies(NodeId loop) {
-    return {b_, source_, loop, [this](NodeId old) { return use(old); }};
-  }
   NodeId holds_in(const Question& question, NodeId iteration) {
-    NestCopies made = copies(question.loop);
+    NestCopies made(b_, source_, question.loop, [this](NodeId old) { return use(old); });
     NestCopies::Lane lane = made.none();
     lane[source_.region_parameters(source_.region(question.loop))[0].index] = iteration;
     NodeId all = loops_.truth(true);

@@ -390,10 +390,8 @@ class LoopVersioner : public Rewriter {
       NodeId holds = all;
       const size_t passes = has_kernels_ ? early.phases() : std::min<size_t>(early.phases(), 1);
       for (size_t pass = 0; pass < passes; ++pass)
-        holds = loops_.branch(
-            holds, {ir::kBool},
-            [&] { return Nodes{loops_.negate(fails(loop, first, count, plan, pass, buffers))}; },
-            [&] { return Nodes{b_.constant(false)}; })[0];
+        holds =
+            loops_.both(holds, [&] { return loops_.negate(fails(loop, first, count, plan, pass, buffers)); });
       const auto with_values = [&] {
         drop(early.checks(), true);
         if (early.phases() <= plan.values.phase) compute_values(loop, first, count, plan.values, buffers);
@@ -528,14 +526,8 @@ class LoopVersioner : public Rewriter {
         [&] { return Nodes{fails_from(body, plan, phase + 1, index, buffers, computed)}; })[0];
   }
   NodeId any_iteration(NodeId loop, NodeId count, const std::function<NodeId(NodeId)>& iteration) {
-    const NodeId operands[] = {count, b_.constant(false)};
-    const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Serial), 0,
-                                  static_cast<int64_t>(Op::bitwise_or)};
     set_location(loop);
-    const NodeId any = b_.begin(Op::parallel_for, operands, attributes);
-    const Type index = ir::kInt64;
-    b_.yield({iteration(b_.enter(any, 0, {&index, 1})[0])});
-    return b_.end(any)[0];
+    return loops_.any(count, iteration);
   }
   /// `computed`: the nodes of the iteration itself that phases before have computed, and this one.
   NodeId fails_in(RegionId region, const EarlyChecks& early, size_t phase,
@@ -569,9 +561,9 @@ class LoopVersioner : public Rewriter {
       const NodeId has_iterations = loops_.less(b_.index(0), use(source_.operand(node, 0)));
       const auto first = [&] {
         bind(source_.region_parameters(source_.region(node))[0], b_.index(0));
-        return Nodes{fails_in(source_.region(node), early, phase)};
+        return fails_in(source_.region(node), early, phase);
       };
-      return loops_.branch(has_iterations, {ir::kBool}, first, [&] { return Nodes{b_.constant(false)}; })[0];
+      return loops_.both(has_iterations, first);
     }
     const auto iteration = [&](NodeId index) {
       bind(source_.region_parameters(source_.region(node))[0], index);
@@ -579,9 +571,7 @@ class LoopVersioner : public Rewriter {
     };
     const NodeId count = use(source_.operand(node, 0));
     if (node != axis_.loop) return any_iteration(node, count, iteration);
-    return loops_.branch(
-        loops_.less(axis_.index, count), {ir::kBool}, [&] { return Nodes{iteration(axis_.index)}; },
-        [&] { return Nodes{b_.constant(false)}; })[0];
+    return loops_.both(loops_.less(axis_.index, count), [&] { return iteration(axis_.index); });
   }
 
   /// A loop in the iteration whose iterations are those of the launch, and which one of it this is.

@@ -270,9 +270,9 @@ class Hoister : public Rewriter {
         // The load is of an element only if they do.
         const auto rest = [&] {
           clone(node);
-          return Nodes{holds(loop, plan, i + 1)};
+          return holds(loop, plan, i + 1);
         };
-        return loops_.branch(all, {ir::kBool}, rest, [&] { return Nodes{b_.constant(false)}; })[0];
+        return loops_.both(all, rest);
       } else {
         clone(node);
       }

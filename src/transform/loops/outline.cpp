@@ -85,7 +85,7 @@ class Outliner : public Rewriter {
     const NodeId cost = always ? zero : cost_of(body, body, is_vector_loop(source_, loop));
     const NodeId has_work = always ? loops_.less(b_.index(1), count)
                                    : loops_.less_equal(b_.index(kLeastPieces * machine_.piece_work),
-                                                       multiply(bounded(count), cost));
+                                                       loops_.multiply(bounded(count), cost));
     return loops_.branch(
         has_work, {ir::kInt64},
         [&] {
@@ -98,7 +98,6 @@ class Outliner : public Rewriter {
         [&] { return Nodes{zero}; })[0];
   }
 
-  NodeId multiply(NodeId a, NodeId b) { return loops_.multiply(a, b); }
   NodeId bounded(NodeId count) { return loops_.minimum(loops_.maximum(count, b_.index(0)), b_.index(kMost)); }
 
   int64_t own_cost(NodeId node, bool in_lanes) const {
@@ -123,7 +122,7 @@ class Outliner : public Rewriter {
       const bool lanes_inside = in_lanes || is_vector_loop(source_, node);
       for (size_t i = 0; i < source_[node].region_count; ++i) {
         const NodeId iteration = cost_of(source_.region(node, i), around, lanes_inside);
-        all = loops_.add(all, loops_.minimum(multiply(iterations, iteration), b_.index(kMost)));
+        all = loops_.add(all, loops_.minimum(loops_.multiply(iterations, iteration), b_.index(kMost)));
       }
     }
     return loops_.minimum(loops_.add(all, b_.index(known)), b_.index(kMost));
@@ -155,48 +154,14 @@ class Outliner : public Rewriter {
     if (cost) all = loops_.both(all, loops_.less_equal(b_.index(kTableCost), cost));
     const auto look = [&] {
       NodeId different = loops_.truth(true);
-      for (const Table& table : tables)
-        different = loops_.both(different, has_different_numbers(table, loop));
-      return Nodes{different};
+      const NodeId iterations = use(source_.operand(loop, 0));
+      for (const Table& table : tables) {
+        TableNumbers numbers(loops_, table, iterations, [this](NodeId old) { return use(old); });
+        different = loops_.both(different, numbers.differ());
+      }
+      return different;
     };
-    return loops_.branch(all, {ir::kBool}, look, [&] { return Nodes{loops_.truth(false)}; })[0];
-  }
-
-  /// Whether what iterations of a loop find in a table are natural numbers below some bound, and no two the
-  /// same.
-  NodeId has_different_numbers(const Table& table, NodeId loop) {
-    const NodeId zero = b_.index(0);
-    const NodeId iterations = use(source_.operand(loop, 0));
-    TableNumbers numbers(loops_, table, iterations, [this](NodeId old) { return use(old); });
-    const NodeId is_inside = numbers.are_there();
-    const auto number = [&](NodeId iteration) { return numbers.at(iteration); };
-    const auto otherwise = [&] { return Nodes{b_.constant(false)}; };
-    const auto look = [&] {
-      const NodeId ends[] = {zero, zero};
-      const Nodes range = loops_.loop(iterations, ends, [&](auto iteration, auto found) {
-        const NodeId here = number(iteration[0]);
-        return Nodes{loops_.minimum(found[0], here), loops_.maximum(found[1], here)};
-      });
-      const NodeId fits = loops_.both(loops_.equal(range[0], zero),
-                                      loops_.less(range[1], b_.index(TableNumbers::kMostMarks)));
-      return loops_.branch(
-          fits, {ir::kBool}, [&] { return Nodes{are_different(number, iterations, range[1])}; }, otherwise);
-    };
-    return loops_.branch(is_inside, {ir::kBool}, look, otherwise)[0];
-  }
-  /// Whether numbers between 0 and `largest` are different, found by marks: a byte for each number.
-  NodeId are_different(const std::function<NodeId(NodeId)>& number, NodeId iterations, NodeId largest) {
-    const NodeId count = loops_.add(largest, b_.index(1));
-    const NodeId marks = loops_.new_view({&count, 1}, DType::Bool);
-    loops_.nest({&count, 1}, [&](auto at) { loops_.store(marks, at, b_.constant(false)); });
-    const NodeId none[] = {b_.constant(false)};
-    const Nodes twice = loops_.loop(iterations, none, [&](auto iteration, auto found) {
-      const NodeId here = number(iteration[0]);
-      const NodeId before = loops_.load(marks, {&here, 1});
-      loops_.store(marks, {&here, 1}, b_.constant(true));
-      return Nodes{loops_.either(found[0], before)};
-    });
-    return loops_.negate(twice[0]);
+    return loops_.both(all, look);
   }
 
   LoopWriter loops_;

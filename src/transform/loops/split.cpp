@@ -67,9 +67,8 @@ class Splitter : public Rewriter {
     }
     if (inner.size() < 2 || source_.attribute(loop, 1) == 1 || !can_share(source_, loop)) return {};
     const bool are_axes = std::ranges::all_of(inner, [&](NodeId part) { return is_axis(loop, part); });
-    const bool are_disjoint = std::ranges::none_of(loads, [&](NodeId load) {
-      return may_write(source_, body, root_of(source_, source_.operand(load, 0)));
-    });
+    const bool are_disjoint = std::ranges::none_of(
+        loads, [&](NodeId load) { return may_write(source_, loop, source_.operand(load, 0)); });
     const bool raises = ir::effects_of(source_, loop).any(ir::effect::Raise);
     return are_axes && are_disjoint && !raises ? inner : Nodes();
   }
@@ -123,8 +122,7 @@ class Swapper : public Rewriter {
     const ir::SpanId location = b_.span();
     const NodeId count = use(source_.operand(id, 0));
     const auto swapped = [&] {
-      const auto write = [&] { return write_swapped(id, found->second), Nodes(); };
-      loops_.branch(loops_.less(b_.index(0), count), {}, write, [] { return Nodes(); });
+      loops_.when(loops_.less(b_.index(0), count), [&] { write_swapped(id, found->second); });
       return Nodes();
     };
     const auto as_it_was = [&] {
@@ -150,7 +148,7 @@ class Swapper : public Rewriter {
                              (ir::info(op).effects.pure() || op == Op::load) && !ir::info(op).terminator &&
                              op != Op::result;
       if (is_simple && !inner) {
-        if (op == Op::load && !is_unwritten(node, loop)) return {};
+        if (op == Op::load && may_write(source_, loop, source_.operand(node, 0))) return {};
         continue;
       }
       if (inner || op != Op::for_ || source_.result_count(node) > 0 || source_.attribute(node, 1) == 1)
@@ -165,9 +163,6 @@ class Swapper : public Rewriter {
     if (can_share(source_, inner) || !has_axis(inner)) return {};
     return inner;
   }
-  bool is_unwritten(NodeId load, NodeId loop) const {
-    return !may_write(source_, source_.region(loop), root_of(source_, source_.operand(load, 0)));
-  }
   bool has_axis(NodeId loop) const {
     return ir::any_within(source_, source_.region(loop), [&](NodeId node) {
       if (!ir::is_counted_loop(source_.op(node)) || source_.attribute(node, 1) == 1) return false;
@@ -180,9 +175,8 @@ class Swapper : public Rewriter {
 
   void write_swapped(NodeId loop, NodeId inner) {
     const int64_t serial[] = {static_cast<int64_t>(ir::Schedule::Serial), 0};
-    const bool is_asked = ir::has_threads(static_cast<ir::Schedule>(source_.attribute(loop, 0)));
-    const int64_t independent[] = {
-        static_cast<int64_t>(is_asked ? ir::Schedule::IndependentThreads : ir::Schedule::Independent), 0};
+    int64_t independent[] = {source_.attribute(loop, 0), 0};
+    make_independent(independent);
     const std::vector<bool> is_common = common_of(loop, inner);
     const NodeId outer = open(inner, serial);
     write_nodes(inner, [&](NodeId node) { return is_common[node.index]; });
@@ -217,7 +211,8 @@ class Swapper : public Rewriter {
       const Op op = source_.op(node);
       const bool is_simple = source_[node].region_count == 0 && !ir::info(op).terminator &&
                              op != Op::result &&
-                             (ir::info(op).effects.pure() || (op == Op::load && is_unwritten(node, loop)));
+                             (ir::info(op).effects.pure() ||
+                              (op == Op::load && !may_write(source_, loop, source_.operand(node, 0))));
       is_common[node.index] = is_simple && std::ranges::all_of(source_.operands(node), [&](NodeId operand) {
                                 return is_common[operand.index] || !source_.encloses(loop, operand);
                               });

@@ -64,11 +64,29 @@ Nodes LoopWriter::branch(NodeId condition, const std::vector<Type>& types, const
   return b_.end(choice);
 }
 
+void LoopWriter::when(NodeId condition, const std::function<void()>& then) {
+  branch(condition, {}, [&] { return then(), Nodes(); }, [] { return Nodes(); });
+}
+
 Nodes LoopWriter::repeat(std::span<const NodeId> inits, const Step& test, const Step& body) {
   const std::vector<Type> types = types_of(b_.function(), inits);
   const NodeId loop = b_.begin(Op::while_, inits, {}, types);
   b_.yield(test(b_.enter(loop, 0, types)));
   b_.yield(body(b_.enter(loop, 1, types)));
+  return b_.end(loop);
+}
+
+Nodes LoopWriter::combined(std::span<const Op> combiners, NodeId count, std::span<const NodeId> inits,
+                           const std::function<Nodes(NodeId)>& iteration) {
+  Nodes operands{count};
+  operands.insert(operands.end(), inits.begin(), inits.end());
+  std::vector<int64_t> attributes{static_cast<int64_t>(ir::Schedule::Serial), 0};
+  for (const Op combiner : combiners) attributes.push_back(static_cast<int64_t>(combiner));
+  const ir::SpanId location = b_.span();
+  const NodeId loop = b_.begin(Op::parallel_for, operands, attributes);
+  const Type index[] = {ir::kInt64};
+  b_.yield(iteration(b_.enter(loop, 0, index)[0]));
+  b_.set_span(location);
   return b_.end(loop);
 }
 

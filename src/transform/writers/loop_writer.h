@@ -31,9 +31,21 @@ class LoopWriter {
   /// An `if`; of a condition that is known, the arm alone.
   Nodes branch(NodeId condition, const std::vector<Type>& types, const std::function<Nodes()>& then,
                const std::function<Nodes()>& otherwise);
+  /// ... that gives nothing, and does nothing otherwise.
+  void when(NodeId condition, const std::function<void()>& then);
   /// `test` gives the condition first, then the values; `body` what is tested next.
   using Step = std::function<Nodes(std::span<const NodeId>)>;
   Nodes repeat(std::span<const NodeId> inits, const Step& test, const Step& body);
+  /// What the iterations of a loop give, combined with `inits` in the order of reductions.
+  Nodes combined(std::span<const Op> combiners, NodeId count, std::span<const NodeId> inits,
+                 const std::function<Nodes(NodeId)>& iteration);
+  NodeId combined(Op combiner, NodeId count, NodeId init, const std::function<NodeId(NodeId)>& iteration) {
+    return combined({&combiner, 1}, count, {&init, 1}, [&](NodeId k) { return Nodes{iteration(k)}; })[0];
+  }
+  /// Whether any iteration of a loop gives true.
+  NodeId any(NodeId count, const std::function<NodeId(NodeId)>& iteration) {
+    return combined(Op::bitwise_or, count, truth(false), iteration);
+  }
 
   NodeId index(int64_t number) { return b_.index(number); }
   NodeId truth(bool holds) { return b_.constant(holds); }
@@ -51,6 +63,10 @@ class LoopWriter {
     return b_.make(Op::floor_divide, {add(count, subtract(size, b_.index(1))), size});
   }
   NodeId both(NodeId a, NodeId b) { return b_.make(Op::bitwise_and, {a, b}); }
+  /// ... where `b` is computed only if `a` holds.
+  NodeId both(NodeId a, const std::function<NodeId()>& b) {
+    return branch(a, {ir::kBool}, [&] { return Nodes{b()}; }, [&] { return Nodes{truth(false)}; })[0];
+  }
   NodeId either(NodeId a, NodeId b) { return b_.make(Op::bitwise_or, {a, b}); }
   NodeId negate(NodeId a) { return b_.make(Op::invert, {a}); }
   NodeId select(NodeId c, NodeId a, NodeId b) { return b_.make(Op::select, {c, a, b}); }

@@ -121,6 +121,12 @@ void Rewriter::terminate(NodeId terminator) {
   b_.terminate(op, use_all(wanted), source_.attributes(terminator));
 }
 
+void Rewriter::make_independent(std::span<int64_t> attributes) {
+  const bool is_asked = ir::has_threads(static_cast<ir::Schedule>(attributes[0]));
+  attributes[0] =
+      static_cast<int64_t>(is_asked ? ir::Schedule::IndependentThreads : ir::Schedule::Independent);
+}
+
 void Rewriter::clone(NodeId id) {
   const ir::OpInfo& card = ir::info(source_.op(id));
   if (card.regions > 0) return clone_with_regions(id);

@@ -53,6 +53,8 @@ class Rewriter {
   virtual bool keeps(NodeId, Slot, size_t) { return true; }
   /// May change the attributes with which a node with regions is made.
   virtual void set_attributes(NodeId, std::span<int64_t>) {}
+  /// ... to those of a loop whose iterations are shown to be independent, in code that runs where they are.
+  static void make_independent(std::span<int64_t> attributes);
   virtual void enter_region(RegionId) {}
   virtual void leave_region(RegionId) {}
 
