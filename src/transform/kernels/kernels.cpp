@@ -1,6 +1,7 @@
 #include "transform/kernels/kernels.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -67,7 +68,7 @@ class KernelOutliner : public Rewriter {
 
  protected:
   void visit(NodeId id) override {
-    if (inside_ && strip_.memory != nullptr && write_in_memory(id)) return;
+    if (inside_ && memory_ != nullptr && write_in_memory(id)) return;
     if (group_.group != nullptr) return write_in_group(id);
     if (row_ != nullptr) return row_->write(id);
     if (reads_ && source_.op(id) == Op::load) return read(id);
@@ -122,13 +123,6 @@ class KernelOutliner : public Rewriter {
     bool has_loads = false;  ///< since threads have waited for each other
   };
 
-  /// Rows of a nest that a launch does: from `first` on; no memory: all of them.
-  struct Strip {
-    RowMemory* memory = nullptr;
-    NodeId first;
-    NodeId rows;
-  };
-
   /// @name Numbers that stay on the device
   void make_cells(std::span<const NodeId> values) {
     const NodeId bytes = b_.index(kCell * static_cast<int64_t>(values.size()));
@@ -173,6 +167,14 @@ class KernelOutliner : public Rewriter {
   void forget_ready() {
     for (const NodeId value : ready_) bind(value, NodeId());
     ready_.clear();
+  }
+
+  /// What comes at the top of each launch of a node.
+  std::function<void()> top_of(NodeId id) {
+    return [this, id] {
+      forget_ready();
+      prepare({&id, 1});
+    };
   }
 
   /// Iterations that run at once must not conflict.
@@ -240,8 +242,7 @@ class KernelOutliner : public Rewriter {
     for (const NodeId load : plan_.reads_in(id)) {
       const NodeId view = source_.operand(load, 0);
       const bool is_row = source_.type(view).rank() == 1 && !source_.encloses(source_.region(id), view);
-      if (is_row && copied_ < kMostReadAtOnce && copy_of(view) == nullptr &&
-          !may_write(source_, source_.region(id), root_of(source_, view)))
+      if (is_row && copied_ < kMostReadAtOnce && copy_of(view) == nullptr && !may_write(source_, id, view))
         copy_to_host(load);
     }
     clone(id);
@@ -261,8 +262,7 @@ class KernelOutliner : public Rewriter {
     const NodeId home =
         b_.make(Op::alloc, {b_.index(kReadAtOnce)}, {static_cast<int64_t>(ir::Life::Stack)}, Type::buffer());
     const NodeId copy = loops_.c_view(home, b_.index(0), {&length, 1}, dtype);
-    loops_.branch(
-        is_there, {}, [&] { return b_.make(Op::copy, {copy, view}), Nodes(); }, [] { return Nodes(); });
+    loops_.when(is_there, [&] { b_.make(Op::copy, {copy, view}); });
     copies_.push_back({old, copy, is_there});
     ++copied_;
     b_.set_span(location);
@@ -293,7 +293,10 @@ class KernelOutliner : public Rewriter {
     const Nodes levels = plan_.levels_of(id);
     Nodes lengths;
     for (const NodeId level : levels) lengths.push_back(use(source_.operand(level, 0)));
-    const auto by_threads = [&] { write_iterations(id, levels, lengths); };
+    const auto by_threads = [&] {
+      forget_ready();
+      write_iterations(id, levels, lengths);
+    };
     if (const auto tiling = plan_.tiling_of(id)) return write_tiles(id, *tiling, by_threads);
     if (const auto transposition = plan_.transposition_of(id))
       return write_squares(id, *transposition, by_threads);
@@ -348,13 +351,9 @@ class KernelOutliner : public Rewriter {
     const NodeId iterations = loops_.product(counts);
     KernelBins bins(kernels_, loops_, sum.combiner, use(sum.view), largest_summand_of(id, levels.back()));
     const auto in_blocks = [&](KernelBins::Size size) {
-      const auto at_top = [&] { prepare({&id, 1}); };
       bins_ = &bins;
-      bins.write(size, iterations, at_top, [&](NodeId iteration) {
-        inside_ = true;
-        write_level(levels, loops_.unflatten(iteration, lengths), 0);
-        inside_ = false;
-      });
+      bins.write(size, iterations, top_of(id),
+                 [&](NodeId iteration) { write_iteration_at(levels, loops_.unflatten(iteration, lengths)); });
       bins_ = nullptr;
       forget_ready();
       return Nodes();
@@ -370,27 +369,12 @@ class KernelOutliner : public Rewriter {
   void write_tiles(NodeId id, const Tiling& tiling, const std::function<void()>& by_threads) {
     KernelTiles tiles(kernels_, loops_, source_, tiling, [this](NodeId old) { return use(old); });
     if (!tiles.fits()) return by_threads();
-    const auto at_top = [&] {
-      forget_ready();
-      prepare({&id, 1});
-    };
-    const auto plain = [&] {
-      forget_ready();
-      by_threads();
-    };
-    tiles.write(at_top, plain);
+    tiles.write(top_of(id), by_threads);
     forget_ready();
   }
   void write_squares(NodeId id, const Transposition& nest, const std::function<void()>& by_threads) {
     KernelTransposes squares(kernels_, loops_, source_, nest, [this](NodeId old) { return use(old); });
-    const auto at_top = [&] {
-      forget_ready();
-      prepare({&id, 1});
-    };
-    squares.write(at_top, [&] {
-      forget_ready();
-      by_threads();
-    });
+    squares.write(top_of(id), by_threads);
     forget_ready();
   }
   /// A thread for each iteration.
@@ -404,9 +388,7 @@ class KernelOutliner : public Rewriter {
     if (together_ > 1) axes.back() = loops_.ceiling(axes.back(), b_.index(together_));
     const auto thread = [&](std::span<const NodeId> at) {
       prepare({&id, 1});
-      inside_ = true;
-      write_level(levels, is_flat ? loops_.unflatten(at[0], lengths) : Nodes(at.begin(), at.end()), 0);
-      inside_ = false;
+      write_iteration_at(levels, is_flat ? loops_.unflatten(at[0], lengths) : Nodes(at.begin(), at.end()));
       forget_ready();
     };
     kernels_.grid(axes, thread, together_ > 1);
@@ -429,9 +411,7 @@ class KernelOutliner : public Rewriter {
         prepare({&id, 1});
         const Nodes indices = loops_.unflatten(at[0], all);
         along_ = {indices.back(), step};
-        inside_ = true;
-        write_level(levels, std::span(indices).first(levels.size()), 0);
-        inside_ = false;
+        write_iteration_at(levels, std::span(indices).first(levels.size()));
         along_ = {};
         forget_ready();
       });
@@ -467,15 +447,13 @@ class KernelOutliner : public Rewriter {
       return Nodes();
     };
     const auto by_warps = [&] {
-      in_strips(memory, lengths, all_memory, [&] { write_warps(id, levels, lengths); });
-      return Nodes();
+      return in_strips(memory, lengths, all_memory, [&] { write_warps(id, levels); });
     };
     const NodeId is_middle = loops_.less_equal(longest, b_.index(kLongRow));
     const auto by_blocks = [&] {
       NodeId threads = b_.index(kernels_.block_threads());
       if (!kernels_.has_warps()) threads = loops_.select(is_middle, b_.index(KernelWriter::kWarp), threads);
-      in_strips(memory, lengths, all_memory, [&] { write_blocks(id, levels, lengths, threads); });
-      return Nodes();
+      return in_strips(memory, lengths, all_memory, [&] { write_blocks(id, levels, threads); });
     };
     const auto in_memory = [&](int64_t shorter) {
       const bool may_be_middle = kernels_.has_warps() && shorter < kLongRow;
@@ -498,8 +476,7 @@ class KernelOutliner : public Rewriter {
     using enum RowWriter::Threads;
     const auto of = [&](RowWriter::Threads kind) {
       const auto needed = [&](NodeId alloc) { return plan->needs(alloc); };
-      in_strips(memory, lengths, needed, [&] { write_rows_of(id, levels, lengths, *plan, kind); });
-      return Nodes();
+      return in_strips(memory, lengths, needed, [&] { write_rows_of(id, levels, *plan, kind); });
     };
     const auto of_warps = [&] { return of(Warp); };
     const auto of_blocks = [&] { return of(Block); };
@@ -508,8 +485,7 @@ class KernelOutliner : public Rewriter {
                            [&] { return in_memory(RowWriter::most_elements(*plan, Block)); });
     });
   }
-  void write_rows_of(NodeId id, const Nodes& levels, const Nodes& lengths, const RowPlan& plan,
-                     RowWriter::Threads kind) {
+  void write_rows_of(NodeId id, const Nodes& levels, const RowPlan& plan, RowWriter::Threads kind) {
     RowWriter row(
         kernels_, loops_, source_, plan, kind,
         {[this](NodeId old) { return use(old); }, [this](NodeId old, NodeId made) { bind(old, made); },
@@ -525,13 +501,11 @@ class KernelOutliner : public Rewriter {
     const auto write = [&](NodeId index, NodeId thread) {
       row.begin(thread);
       row_ = &row;
-      inside_ = true;
-      write_level(levels, indices_of(index, lengths), 0);
-      inside_ = false;
+      write_iteration_at(levels, memory_->begin_row(index));
       row_ = nullptr;
       row.end();
     };
-    const NodeId rows = rows_of(lengths);
+    const NodeId rows = memory_->rows();
     if (kind == RowWriter::Threads::Warp) kernels_.warps(rows, at_top, write);
     else kernels_.groups(rows, RowWriter::threads_for(loops_, plan, use(plan.count())), at_top, write);
     forget_ready();
@@ -544,16 +518,12 @@ class KernelOutliner : public Rewriter {
     const NodeId are_long = loops_.less(b_.index(kShortRow), longest);
     RowMemory memory = memory_of(id);
     const auto by_warps = [&] {
-      in_strips(memory, lengths, all_memory, [&] { write_warps(id, levels, lengths); });
-      return Nodes();
+      return in_strips(memory, lengths, all_memory, [&] { write_warps(id, levels); });
     };
     const auto by_threads = [&] {
       if (!memory.any() || plan_.fits_in_thread(id)) return write_iterations(id, levels, lengths), Nodes();
-      write_row_of_threads(id, lengths, memory, [&](std::span<const NodeId> at) {
-        inside_ = true;
-        write_level(levels, at, 0);
-        inside_ = false;
-      });
+      write_row_of_threads(id, lengths, memory,
+                           [&](std::span<const NodeId> at) { write_iteration_at(levels, at); });
       return Nodes();
     };
     loops_.branch(loops_.both(are_few, are_long), {}, by_warps, by_threads);
@@ -575,25 +545,16 @@ class KernelOutliner : public Rewriter {
   }
   static bool all_memory(NodeId) { return true; }
   /// Launches of a nest, whose rows have `memory`.
-  void in_strips(RowMemory& memory, const Nodes& lengths, const std::function<bool(NodeId)>& needed,
-                 const std::function<void()>& launch) {
-    memory.in_strips(loops_.product(lengths), needed, [&](NodeId first, NodeId rows) {
-      strip_ = {&memory, first, rows};
-      launch();
-      strip_ = {};
-    });
-  }
-  NodeId rows_of(const Nodes& lengths) {
-    return strip_.memory != nullptr ? strip_.rows : loops_.product(lengths);
-  }
-  Nodes indices_of(NodeId row, const Nodes& lengths) {
-    if (strip_.memory == nullptr) return loops_.unflatten(row, lengths);
-    strip_.memory->begin_row(row);
-    return loops_.unflatten(loops_.add(strip_.first, row), lengths);
+  Nodes in_strips(RowMemory& memory, const Nodes& lengths, const std::function<bool(NodeId)>& needed,
+                  const std::function<void()>& launch) {
+    memory_ = &memory;
+    memory.in_strips(lengths, needed, launch);
+    memory_ = nullptr;
+    return {};
   }
   bool write_in_memory(NodeId id) {
     NodeId made;
-    const bool is_known = strip_.memory->write(id, [this](NodeId old) { return use(old); }, made);
+    const bool is_known = memory_->write(id, [this](NodeId old) { return use(old); }, made);
     if (made) bind(id, made);
     return is_known;
   }
@@ -602,20 +563,19 @@ class KernelOutliner : public Rewriter {
                             const std::function<void(std::span<const NodeId>)>& row) {
     const auto thread = [&](std::span<const NodeId> at) {
       prepare({&id, 1});
-      row(strip_.memory == nullptr ? Nodes(at.begin(), at.end()) : indices_of(at[0], lengths));
+      row(memory_ == nullptr ? Nodes(at.begin(), at.end()) : memory_->begin_row(at[0]));
     };
     if (!memory.any() || plan_.fits_in_thread(id)) {
       kernels_.grid(lengths, thread);
     } else {
-      in_strips(memory, lengths, all_memory, [&] { kernels_.grid({&strip_.rows, 1}, thread); });
+      in_strips(memory, lengths, all_memory, [&] { kernels_.grid({&memory.rows(), 1}, thread); });
     }
     forget_ready();
   }
-  void write_warps(NodeId id, const Nodes& levels, const Nodes& lengths) {
-    const auto at_top = [&] { prepare({&id, 1}); };
-    kernels_.warps(rows_of(lengths), at_top, [&](NodeId row, NodeId lane) {
+  void write_warps(NodeId id, const Nodes& levels) {
+    kernels_.warps(memory_->rows(), top_of(id), [&](NodeId row, NodeId lane) {
       WarpGroup group(kernels_, loops_, lane);
-      write_row(group, levels, indices_of(row, lengths));
+      write_row(group, levels, memory_->begin_row(row));
     });
     forget_ready();
   }
@@ -632,7 +592,7 @@ class KernelOutliner : public Rewriter {
     return found;
   }
   /// A block of threads for each iteration of a nest.
-  void write_blocks(NodeId id, const Nodes& levels, const Nodes& lengths, NodeId threads) {
+  void write_blocks(NodeId id, const Nodes& levels, NodeId threads) {
     BlockGroup::Slots positions;
     const auto at_top = [&] {
       prepare({&id, 1});
@@ -640,28 +600,21 @@ class KernelOutliner : public Rewriter {
         if (source_.result_count(loop) > 0)
           positions.add(kernels_, LaneReduction(kernels_, loops_, slots_of(loop)));
     };
-    kernels_.groups(rows_of(lengths), threads, at_top, [&](NodeId row, NodeId thread) {
+    kernels_.groups(memory_->rows(), threads, at_top, [&](NodeId row, NodeId thread) {
       BlockGroup group(kernels_, loops_, thread, threads, positions);
-      write_row(group, levels, indices_of(row, lengths));
+      write_row(group, levels, memory_->begin_row(row));
     });
     forget_ready();
   }
   void write_row(CooperativeGroup& group, const Nodes& levels, std::span<const NodeId> indices) {
     group_ = {&group, false};
-    inside_ = true;
-    write_level(levels, indices, 0);
-    inside_ = false;
+    write_iteration_at(levels, indices);
     group_ = {};
   }
   /// A node of the iteration that a group does.
   void write_in_group(NodeId id) {
     CooperativeGroup* const group = std::exchange(group_.group, nullptr);
-    const RegionId region = source_[id].region_count > 0 ? source_.region(id) : RegionId();
-    const auto iteration = [&](NodeId index) {
-      bind(source_.region_parameters(region)[0], index);
-      visit_body(region);
-      return use_all(source_.operands(source_.terminator(region)));
-    };
+    const auto iteration = [&](NodeId index) { return write_iteration(id, index, {}, true); };
     const bool is_step = source_.op(id) == Op::store || source_[id].region_count > 0;
     // What all threads have loaded may change now.
     if (is_step && group_.has_loads) group->wait();
@@ -689,9 +642,7 @@ class KernelOutliner : public Rewriter {
     const std::vector<Recurrence> recurrences = *recurrences_of(source_, id);
     const bool in_order = std::ranges::any_of(recurrences, &Recurrence::ordered);
     const auto iteration = [&](NodeId index, std::span<const NodeId> before, bool stores) {
-      const Nodes after = write_iteration(id, index, before, stores);
-      inside_ = true;
-      return after;
+      return write_iteration(id, index, before, stores);
     };
     return group.scan(slots_of(recurrences), in_order, count, inits, iteration);
   }
@@ -706,6 +657,12 @@ class KernelOutliner : public Rewriter {
     for (size_t i = 0; i < combiners.size(); ++i)
       slots.push_back({static_cast<Op>(combiners[i]), source_.type(source_.result(loop, i)).dtype()});
     return slots;
+  }
+  /// The iteration of a nest at these indices.
+  void write_iteration_at(const Nodes& levels, std::span<const NodeId> indices) {
+    inside_ = true;
+    write_level(levels, indices, 0);
+    inside_ = false;
   }
   void write_level(std::span<const NodeId> levels, std::span<const NodeId> indices, size_t level) {
     const RegionId region = source_.region(levels[level]);
@@ -743,13 +700,9 @@ class KernelOutliner : public Rewriter {
   /// for each other, and must not leave.
   void write_exceptions(NodeId id) {
     const NodeId count = use(source_.operand(id, 0));
-    const RegionId region = source_.region(id);
     kernels_.grid({&count, 1}, [&](std::span<const NodeId> indices) {
       prepare({&id, 1});
-      bind(source_.region_parameters(region)[0], indices[0]);
-      inside_ = true;
-      visit_body(region);
-      inside_ = false;
+      write_iteration(id, indices[0], {}, true);
       forget_ready();
     });
   }
@@ -759,21 +712,10 @@ class KernelOutliner : public Rewriter {
     const auto operands = source_.operands(id);
     if (may_raise(id)) write_exceptions(id);
     make_cells(results);
-    const RegionId region = source_.region(id);
     KernelReduction reduction(kernels_, loops_, slots_of(id));
     reduction.write(
-        use(operands[0]),
-        [&] {
-          forget_ready();
-          prepare({&id, 1});
-        },
-        [&](NodeId iteration) {
-          bind(source_.region_parameters(region)[0], iteration);
-          inside_ = true;
-          visit_body(region);
-          inside_ = false;
-          return use_all(source_.operands(source_.terminator(region)));
-        },
+        use(operands[0]), top_of(id),
+        [&](NodeId iteration) { return write_iteration(id, iteration, {}, true); },
         [&] { return use_all(operands.subspan(1)); }, cells_of(results));
     forget_ready();
     give(results);
@@ -785,10 +727,10 @@ class KernelOutliner : public Rewriter {
     const auto parameters = source_.region_parameters(region);
     bind(parameters[0], iteration);
     for (size_t i = 0; i < before.size(); ++i) bind(parameters[i + 1], before[i]);
-    inside_ = true;
+    const bool around = std::exchange(inside_, true);
     stores_ = stores;
     visit_body(region);
-    inside_ = false;
+    inside_ = around;
     stores_ = true;
     return use_all(source_.operands(source_.terminator(region)));
   }
@@ -805,10 +747,6 @@ class KernelOutliner : public Rewriter {
     make_cells(results);
     KernelScan scan(kernels_, loops_, slots_of(recurrences));
     const NodeId count = use(source_.operand(id, 0));
-    const auto at_top = [&] {
-      forget_ready();
-      prepare({&id, 1});
-    };
     const auto growth = [&](NodeId iteration) {
       Nodes nothing;
       for (const Recurrence& each : recurrences)
@@ -827,9 +765,9 @@ class KernelOutliner : public Rewriter {
     const KernelScan::Iteration iteration = stores ? KernelScan::Iteration(run) : KernelScan::Iteration();
     const bool is_ordered = std::ranges::any_of(recurrences, &Recurrence::ordered);
     if (is_ordered && !source_.relaxations().has(ir::Relaxation::reassoc)) {
-      scan.run_in_order(count, at_top, growth, iteration, inits, cells_of(results));
+      scan.run_in_order(count, top_of(id), growth, iteration, inits, cells_of(results));
     } else {
-      scan.run(count, at_top, growth, iteration, inits, cells_of(results),
+      scan.run(count, top_of(id), growth, iteration, inits, cells_of(results),
                is_ordered ? LookBack::Order::Fixed : LookBack::Order::Any);
     }
     forget_ready();
@@ -864,26 +802,26 @@ class KernelOutliner : public Rewriter {
       bind(way.summand, around);
       return use(source_.operands(sum.store).back());
     };
-    return {.summand = source_.type(way.summand).dtype(), .add = add};
+    return {source_.type(way.summand).dtype(), add};
   }
-  /// Whether stores are made together, at indices that differ in the last one alone, a known one, and none of
-  /// them twice.
-  bool differ_in_last(std::span<const Accumulation> sums) const {
+  /// The last indices, which are known, of stores that are made together, at indices that differ in this one
+  /// alone, and none of them twice; none: of others.
+  std::vector<int64_t> different_lasts(std::span<const Accumulation> sums) const {
     const auto indices_of = [&](const Accumulation& sum) {
       const auto operands = source_.operands(sum.store);
       return operands.subspan(1, operands.size() - 2);
     };
-    std::vector<int64_t> last;
+    std::vector<int64_t> lasts;
     for (const Accumulation& sum : sums) {
       const auto own = indices_of(sum);
       const auto first = indices_of(sums[0]);
       const bool is_alike = source_[sum.store].parent == source_[sums[0].store].parent && own.size() > 1 &&
                             std::ranges::equal(own.first(own.size() - 1), first.first(first.size() - 1));
-      if (!is_alike || !source_.is_constant(own.back())) return false;
-      last.push_back(source_.constant(own.back()).as<int64_t>());
+      if (!is_alike || !source_.is_constant(own.back())) return {};
+      lasts.push_back(source_.constant(own.back()).as<int64_t>());
     }
-    std::ranges::sort(last);
-    return last.size() > 1 && std::ranges::adjacent_find(last) == last.end();
+    const bool differ = std::set(lasts.begin(), lasts.end()).size() == lasts.size();
+    return lasts.size() > 1 && differ ? lasts : std::vector<int64_t>();
   }
   void keep_summand(const Accumulation& sum) {
     for (size_t i = 0; i < scatters_.size(); ++i) {
@@ -896,16 +834,13 @@ class KernelOutliner : public Rewriter {
                        use(steps_of(source_, sum).summand));
     }
   }
-  std::vector<KernelScatter::Store> stores_of(NodeId id, const Scatter& scatter) {
-    std::vector<KernelScatter::Store> stores;
-    const bool is_together = differ_in_last(scatter.sums);
-    for (const Accumulation& sum : scatter.sums) {
-      stores.push_back(store_of(sum));
-      if (const NodeId row = plan_.row_of(id, sum.store))
-        stores.back().count = loops_.maximum(use(source_.operand(row, 0)), b_.index(0));
-      const auto operands = source_.operands(sum.store);
-      if (is_together) stores.back().last = source_.constant(operands[operands.size() - 2]).as<int64_t>();
-    }
+  KernelScatter::Stores stores_of(NodeId id, const Scatter& scatter) {
+    KernelScatter::Stores stores;
+    for (const Accumulation& sum : scatter.sums) stores.all.push_back(store_of(sum));
+    if (const NodeId row = plan_.row_of(id, scatter.sums[0].store))
+      stores.mode = KernelScatter::Row{loops_.maximum(use(source_.operand(row, 0)), b_.index(0))};
+    else if (std::vector<int64_t> lasts = different_lasts(scatter.sums); !lasts.empty())
+      stores.mode = KernelScatter::Together{std::move(lasts)};
     return stores;
   }
   /// Iterations that each leave a summand for all of a row are done in rounds, which take no more memory than
@@ -918,12 +853,12 @@ class KernelOutliner : public Rewriter {
       lengths.push_back(loops_.maximum(use(source_.operand(level, 0)), b_.index(0)));
     const NodeId iterations = loops_.product(lengths);
     scatters_ = scatters_in(id);
-    std::vector<std::vector<KernelScatter::Store>> stores;
+    std::vector<KernelScatter::Stores> stores;
     NodeId longest;
     for (const Scatter& scatter : scatters_) {
       stores.push_back(stores_of(id, scatter));
-      for (const KernelScatter::Store& store : stores.back())
-        if (store.count) longest = longest ? loops_.maximum(longest, store.count) : store.count;
+      if (const auto* const row = std::get_if<KernelScatter::Row>(&stores.back().mode))
+        longest = longest ? loops_.maximum(longest, row->count) : row->count;
     }
     const auto write = [&](NodeId first, NodeId count) {
       for (size_t i = 0; i < scatters_.size(); ++i)
@@ -932,9 +867,7 @@ class KernelOutliner : public Rewriter {
         prepare({&id, 1});
         iteration_ = at[0];
         for (KernelScatter& writer : writers_) writer.begin(iteration_);
-        inside_ = true;
-        write_level(levels, loops_.unflatten(loops_.add(first, iteration_), lengths), 0);
-        inside_ = false;
+        write_iteration_at(levels, loops_.unflatten(loops_.add(first, iteration_), lengths));
         forget_ready();
       });
       for (KernelScatter& writer : writers_) writer.add_up();
@@ -974,8 +907,8 @@ class KernelOutliner : public Rewriter {
   std::vector<std::pair<NodeId, NodeId>>
       after_;  ///< nodes of a scan's iteration, and what they are known to be
   Group group_;
-  Strip strip_;
-  RowWriter* row_ = nullptr;  ///< what writes the rows of a nest, where they are kept in registers
+  RowMemory* memory_ = nullptr;  ///< of the rows that are written
+  RowWriter* row_ = nullptr;     ///< what writes the rows of a nest, where they are kept in registers
 };
 
 }  // namespace

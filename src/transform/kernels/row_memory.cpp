@@ -31,7 +31,15 @@ NodeId RowMemory::rows_at_once(NodeId rows, const std::vector<Part*>& parts) {
   return loops_.maximum(loops_.minimum(rows, fit), b_.index(1));
 }
 
-void RowMemory::in_strips(NodeId rows, const std::function<bool(NodeId)>& needed, const Launch& launch) {
+Nodes RowMemory::begin_row(NodeId number) {
+  row_ = number;
+  return loops_.unflatten(loops_.add(first_, number), lengths_);
+}
+
+void RowMemory::in_strips(const Nodes& lengths, const std::function<bool(NodeId)>& needed,
+                          const std::function<void()>& launch) {
+  lengths_ = lengths;
+  const NodeId all = loops_.product(lengths);
   std::vector<Part*> parts;
   left_out_.assign(source_.node_count(), false);
   for (Part& part : parts_) {
@@ -39,10 +47,15 @@ void RowMemory::in_strips(NodeId rows, const std::function<bool(NodeId)>& needed
     if (needed(part.alloc)) parts.push_back(&part);
     else leave_out(part.alloc);
   }
-  if (parts.empty()) return launch(b_.index(0), rows);
+  const auto launch_from = [&](NodeId first, NodeId rows) {
+    first_ = first;
+    rows_ = rows;
+    launch();
+  };
+  if (parts.empty()) return launch_from(b_.index(0), all);
   const ir::SpanId location = b_.span();
-  const NodeId most = rows_at_once(rows, parts);
-  const NodeId strips = loops_.ceiling(rows, most);
+  const NodeId most = rows_at_once(all, parts);
+  const NodeId strips = loops_.ceiling(all, most);
   loops_.nest({&strips, 1}, [&](std::span<const NodeId> strip) {
     const NodeId is_one = loops_.equal(most, b_.index(1));
     for (Part* const part : parts) {
@@ -53,7 +66,7 @@ void RowMemory::in_strips(NodeId rows, const std::function<bool(NodeId)>& needed
     }
     b_.set_span(location);
     const NodeId first = loops_.multiply(strip[0], most);
-    launch(first, loops_.minimum(loops_.subtract(rows, first), most));
+    launch_from(first, loops_.minimum(loops_.subtract(all, first), most));
   });
 }
 

@@ -13,16 +13,18 @@ namespace ingot::transform {
 class RowMemory {
  public:
   using Use = std::function<NodeId(NodeId old)>;
-  using Launch = std::function<void(NodeId first, NodeId rows)>;
 
   /// `bytes`: of each of `allocs`, for one iteration; known to the host.
   RowMemory(LoopWriter& loops, const Function& source, Nodes allocs, const Nodes& bytes);
 
   bool any() const { return !parts_.empty(); }
-  /// Writes launches of `rows` iterations in all, where those of `needed` have memory.
-  void in_strips(NodeId rows, const std::function<bool(NodeId alloc)>& needed, const Launch& launch);
-  /// From here on the iteration is that number of its strip.
-  void begin_row(NodeId number) { row_ = number; }
+  /// Writes launches of the iterations of a nest with these lengths, where those of `needed` have memory.
+  void in_strips(const Nodes& lengths, const std::function<bool(NodeId alloc)>& needed,
+                 const std::function<void()>& launch);
+  /// In `launch`: how many iterations it has.
+  const NodeId& rows() const { return rows_; }
+  /// From here on the iteration is that number of the launch; its indices in the nest.
+  Nodes begin_row(NodeId number);
   /// Whether a node of the source is such an allocation, or a view of one that is not needed, of which
   /// nothing is to be written; of one that is needed, `made` becomes the view in the memory of all rows.
   bool write(NodeId id, const Use& use, NodeId& made) const;
@@ -42,7 +44,10 @@ class RowMemory {
   const Function& source_;
   std::vector<Part> parts_;
   std::vector<bool> left_out_;  ///< by node
-  NodeId row_;
+  Nodes lengths_;               ///< of the nest
+  NodeId first_;                ///< iteration of the launch
+  NodeId rows_;
+  NodeId row_;  ///< of the launch
 };
 
 }  // namespace ingot::transform
