@@ -22,59 +22,67 @@ DType unsigned_of(DType dtype) {
   return kBySize[std::countr_zero(base::size_of(dtype))];
 }
 
-/// The bits of an element as a number that is less where the element sorts before: of floats, NaN is the
-/// greatest, and zeros are one.
-SortKey sort_key(LoopWriter& loops, DType dtype, DType bits_dtype) {
-  ir::Builder& b = loops.builder();
-  const Type type = Type::scalar(bits_dtype);
-  const auto number = [=, &b](uint64_t value) {
-    return b.constant(type, ir::evaluate_cast(DType::UInt64, bits_dtype, base::Scalar::of(value)));
-  };
-  const bool is_plain = base::is_bool(dtype) || !base::is_signed(dtype);
-  const size_t size = base::size_of(dtype);
-  const uint64_t top = is_plain ? 0 : uint64_t{1} << (8 * size - 1);
-  if (!base::is_float(dtype)) return {[](NodeId bits) { return bits; }, number(top), number(~top)};
-  const uint64_t infinity = size == 2 ? 0x7c00 : size == 4 ? 0x7f800000 : 0x7ff0000000000000;
-  const auto ordered = [=, &loops](NodeId bits) {
-    const NodeId sign = number(top);
-    const NodeId is_nan = loops.less(number(infinity), loops.both(bits, number(~top)));
-    const NodeId is_negative = loops.less(sign, bits);
-    const NodeId key = loops.select(is_negative, loops.negate(bits), loops.either(bits, sign));
-    return loops.select(is_nan, number(~uint64_t{0}), key);
-  };
-  return {ordered, number(0), number(~top)};
-}
-
-/// ... as a number from which the element comes back: of zeros, the negative ones are less; all NaN are one.
-RankKey rank_key(LoopWriter& loops, DType dtype, DType bits_dtype) {
-  ir::Builder& b = loops.builder();
-  const Type type = Type::scalar(bits_dtype);
-  const auto number = [=, &b](uint64_t value) {
-    return b.constant(type, ir::evaluate_cast(DType::UInt64, bits_dtype, base::Scalar::of(value)));
-  };
-  const size_t size = base::size_of(dtype);
-  const uint64_t top = uint64_t{1} << (8 * size - 1);
-  if (base::is_bool(dtype) || !base::is_signed(dtype)) {
-    const auto same = [](NodeId bits) { return bits; };
-    return {same, same};
+/// Numbers of as many bits as the elements of a dtype have, which order them as a sort does: of floats, all
+/// NaN are one number, the greatest.
+class ElementBits {
+ public:
+  ElementBits(LoopWriter& loops, DType dtype, DType bits_dtype)
+      : loops_(loops), dtype_(dtype), bits_dtype_(bits_dtype) {
+    const size_t size = base::size_of(dtype);
+    top_ = uint64_t{1} << (8 * size - 1);
+    infinity_ = size == 2 ? 0x7c00 : size == 4 ? 0x7f800000 : 0x7ff0000000000000;
+    quiet_ = size == 2 ? 0x7e00 : size == 4 ? 0x7fc00000 : 0x7ff8000000000000;
   }
-  const auto flipped = [=, &b](NodeId bits) { return b.make(Op::bitwise_xor, {bits, number(top)}); };
-  if (!base::is_float(dtype)) return {flipped, flipped};
-  const uint64_t infinity = size == 2 ? 0x7c00 : size == 4 ? 0x7f800000 : 0x7ff0000000000000;
-  const uint64_t quiet = size == 2 ? 0x7e00 : size == 4 ? 0x7fc00000 : 0x7ff8000000000000;
-  const auto has_top = [=, &loops](NodeId bits) { return loops.less_equal(number(top), bits); };
-  const auto key = [=, &loops](NodeId bits) {
-    const NodeId is_nan = loops.less(number(infinity), loops.both(bits, number(~top)));
-    const NodeId ordered = loops.select(has_top(bits), loops.negate(bits), flipped(bits));
-    return loops.select(is_nan, number(~uint64_t{0}), ordered);
-  };
-  const auto element = [=, &loops](NodeId of) {
-    const NodeId is_nan = loops.equal(of, number(~uint64_t{0}));
-    const NodeId bits = loops.select(has_top(of), flipped(of), loops.negate(of));
-    return loops.select(is_nan, number(quiet), bits);
-  };
-  return {key, element};
-}
+
+  /// Zeros are one number.
+  SortKey sort_key() const {
+    const auto key = [own = *this](NodeId bits) { return own.key_of_float(bits, Zeros::Equal); };
+    if (base::is_float(dtype_)) return {key, number(0), number(~top_)};
+    const uint64_t flipped = is_plain() ? 0 : top_;
+    return {same, number(flipped), number(~flipped)};
+  }
+  /// Negative zeros are less; elements come back.
+  RankKey rank_key() const {
+    if (is_plain()) return {same, same};
+    const auto flipped = [own = *this](NodeId bits) { return own.flipped(bits); };
+    if (!base::is_float(dtype_)) return {flipped, flipped};
+    return {[own = *this](NodeId bits) { return own.key_of_float(bits, Zeros::Ordered); },
+            [own = *this](NodeId key) { return own.float_of_key(key); }};
+  }
+
+ private:
+  enum class Zeros : uint8_t { Equal, Ordered };
+
+  static NodeId same(NodeId bits) { return bits; }
+  bool is_plain() const { return base::is_bool(dtype_) || !base::is_signed(dtype_); }
+  NodeId number(uint64_t value) const {
+    return loops_.builder().constant(Type::scalar(bits_dtype_),
+                                     ir::evaluate_cast(DType::UInt64, bits_dtype_, base::Scalar::of(value)));
+  }
+  NodeId flipped(NodeId bits) const { return loops_.builder().make(Op::bitwise_xor, {bits, number(top_)}); }
+
+  NodeId key_of_float(NodeId bits, Zeros zeros) const {
+    const NodeId sign = number(top_);
+    const NodeId is_nan = loops_.less(number(infinity_), loops_.both(bits, number(~top_)));
+    const NodeId is_negative =
+        zeros == Zeros::Equal ? loops_.less(sign, bits) : loops_.less_equal(sign, bits);
+    const NodeId key = loops_.select(is_negative, loops_.negate(bits), loops_.either(bits, sign));
+    return loops_.select(is_nan, number(~uint64_t{0}), key);
+  }
+  NodeId float_of_key(NodeId key) const {
+    const NodeId is_nan = loops_.equal(key, number(~uint64_t{0}));
+    const NodeId is_positive = loops_.less_equal(number(top_), key);
+    const NodeId bits = loops_.select(is_positive, flipped(key), loops_.negate(key));
+    return loops_.select(is_nan, number(quiet_), bits);
+  }
+
+  LoopWriter& loops_;
+  DType dtype_;
+  DType bits_dtype_;
+  uint64_t top_;  ///< the highest bit
+  uint64_t infinity_;
+  uint64_t quiet_;
+};
 
 }  // namespace
 
@@ -203,7 +211,8 @@ void Lowering::sort_by_digits(const SortedLines& lines) {
   const NodeId sorted = flat(lines.sorted, lines.gives_indices ? DType::Int64 : bits_dtype);
   KernelWriter kernels(loops_, machine_);
   KernelSort sort(kernels, loops_);
-  const SortKey key = sort_key(loops_, dtype, bits_dtype);
+  const ElementBits order(loops_, dtype, bits_dtype);
+  const SortKey key = order.sort_key();
   const auto in_blocks = [&] {
     sort.in_blocks(rows, count, keys, bits, key, [&](NodeId line, NodeId place, NodeId from) {
       const NodeId first = loops_.multiply(line, count);
@@ -221,18 +230,14 @@ void Lowering::sort_by_digits(const SortedLines& lines) {
     return Nodes();
   };
   const auto by_digits = [&] {
-    if (!lines.ranks || !DigitSweeps::are_possible(kernels)) return sort_all();
-    const NodeId wanted = whole(lines.ranks).lengths[0];
+    if (!lines.ranks || !DigitSelect::is_possible(kernels)) return sort_all();
+    const auto rank = [&](NodeId k) { return element(lines.ranks, {&k, 1}); };
+    const RankedLines ranked{rows, count, keys, whole(lines.ranks).lengths[0], rank, sorted};
     const auto select = [&] {
-      const auto rank = [&](NodeId k) { return element(lines.ranks, {&k, 1}); };
-      DigitSelect(kernels, loops_, {rows, count, keys, wanted, rank, sorted},
-                  rank_key(loops_, dtype, bits_dtype))
-          .write();
+      DigitSelect(kernels, loops_, ranked, order.rank_key()).write();
       return Nodes();
     };
-    const NodeId are_few = loops_.less_equal(wanted, b_.index(DigitSelect::kMostRanks));
-    const NodeId is_counted = loops_.less(count, b_.index(int64_t{1} << 32));
-    return loops_.branch(loops_.both(are_few, is_counted), {}, select, sort_all);
+    return loops_.branch(DigitSelect::takes(loops_, ranked), {}, select, sort_all);
   };
   loops_.branch(loops_.less_equal(count, b_.index(sort.tile())), {}, in_blocks, by_digits);
 }

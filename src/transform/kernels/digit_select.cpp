@@ -26,7 +26,17 @@ DigitSelect::DigitSelect(KernelWriter& kernels, LoopWriter& loops, const RankedL
       dtype_(b_.function().type(what.keys).dtype()),
       scan_(kernels, loops, {{Op::add, DType::UInt32, base::Scalar{}}}),
       digit_bits_(std::countr_zero(static_cast<uint64_t>(kernels.block_threads()))),
-      digits_((8 * static_cast<int64_t>(base::size_of(dtype_)) + digit_bits_ - 1) / digit_bits_) {}
+      digits_((8 * static_cast<int64_t>(base::size_of(dtype_)) + digit_bits_ - 1) / digit_bits_) {
+  INGOT_ASSERT(is_possible(kernels), "blocks have a thread for each value of a digit");
+  INGOT_ASSERT(!base::is_signed(dtype_) && b_.function().type(what.sorted) == Type::view(dtype_, 1),
+               "elements are unsigned, in views of one axis");
+}
+
+NodeId DigitSelect::takes(LoopWriter& loops, const RankedLines& what) {
+  const NodeId are_few = loops.less_equal(what.ranks, loops.index(kMostRanks));
+  const NodeId is_counted = loops.less(what.count, loops.index(int64_t{1} << 32));
+  return loops.both(are_few, is_counted);
+}
 
 void DigitSelect::write() {
   const NodeId one = b_.index(1);

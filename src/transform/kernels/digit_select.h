@@ -1,6 +1,7 @@
 #pragma once
 
 #include "transform/kernels/block_scan.h"
+#include "transform/kernels/digit_sweeps.h"
 
 namespace ingot::transform {
 
@@ -8,9 +9,9 @@ namespace ingot::transform {
 /// axis.
 struct RankedLines {
   NodeId lines;
-  NodeId count;  ///< of a line; below 2^32
-  NodeId keys;   ///< the elements, unsigned; they stay
-  NodeId ranks;  ///< how many elements of each line are wanted: at most `DigitSelect::kMostRanks`
+  NodeId count;                          ///< of a line
+  NodeId keys;                           ///< the elements, unsigned; they stay
+  NodeId ranks;                          ///< how many elements of each line are wanted
   std::function<NodeId(NodeId k)> rank;  ///< the index in a sorted line of the k-th that is wanted
   NodeId sorted;                         ///< where sorted lines would go: the wanted elements go there
 };
@@ -25,16 +26,24 @@ struct RankKey {
 /// Finds elements by their index in sorted lines without sorting them (radix select): the highest digit of
 /// all elements is counted; then, digit by digit, that of those which begin as a wanted one does. A launch
 /// for each digit and one more. The second one, which reads all elements again, keeps those that the others
-/// read. Where `KernelWriter::may_look_back`, and threads of a block are as many as digits have values.
+/// read.
 class DigitSelect {
  public:
+  /// Where it `is_possible`.
   DigitSelect(KernelWriter& kernels, LoopWriter& loops, const RankedLines& what, const RankKey& key);
 
-  static constexpr int64_t kMostRanks = 16;
+  /// Whether a block of a machine has a thread for each value of a digit, as sweeps need, too.
+  static bool is_possible(KernelWriter& kernels) { return DigitSweeps::are_possible(kernels); }
+  /// Whether lines are few enough to be counted in 32 bits, and ranks to be in the memory of a block: asked
+  /// by the function that is written, before `write`.
+  static NodeId takes(LoopWriter& loops, const RankedLines& what);
 
+  /// Of lines that it `takes`.
   void write();
 
  private:
+  static constexpr int64_t kMostRanks = 16;
+
   /// What a step reads: all elements, from which it may keep those that begin as a wanted one, or these.
   enum class Reads : uint8_t { All, AllAndKeeps, Kept };
   /// What the threads of a block have together.
