@@ -114,7 +114,7 @@ std::optional<RowPlan::Place> RowPlan::place_at(NodeId access, NodeId loop) cons
   return place;
 }
 
-size_t RowPlan::number_of_place(const Place& place) {
+size_t RowPlan::add_place(const Place& place) {
   const auto found = std::ranges::find(places_, place);
   const auto number = static_cast<size_t>(found - places_.begin());
   if (found == places_.end()) {
@@ -125,10 +125,10 @@ size_t RowPlan::number_of_place(const Place& place) {
 }
 
 void RowPlan::look_at(NodeId node, NodeId loop) {
-  stores_.push_back(node);
+  in_row_.push_back(node);
   Access& access = accesses_[node.index];
   const std::optional<Place> place = place_at(node, loop);
-  if (place) access.place = number_of_place(*place);
+  if (place) access.place = add_place(*place);
   const auto own = std::ranges::find(known_, access.place, &Known::place);
   const bool is_load = f_->op(node) == Op::load;
   if (is_load && place && own != known_.end()) {
@@ -174,19 +174,19 @@ bool RowPlan::is_known_in_row(NodeId view) const {
     if (uses_buffer && f_->op(node) == Op::view) views.push_back(node);
     else if (uses_buffer) return ir::Walk::Stop;
     if (!uses_view) return ir::Walk::Into;
-    const bool is_own = std::ranges::find(stores_, node) != stores_.end();
+    const bool is_own = std::ranges::find(in_row_, node) != in_row_.end();
     const bool is_known = is_own && (f_->op(node) == Op::store || accesses_[node.index].is_known);
     return is_known ? ir::Walk::Into : ir::Walk::Stop;
   });
 }
 
 void RowPlan::drop_stores() {
-  for (const NodeId node : stores_)
+  for (const NodeId node : in_row_)
     if (f_->op(node) == Op::store) accesses_[node.index].is_dropped = is_known_in_row(f_->operand(node, 0));
 }
 
 bool RowPlan::needs(NodeId alloc) const {
-  return std::ranges::any_of(stores_, [&](NodeId node) {
+  return std::ranges::any_of(in_row_, [&](NodeId node) {
     const Access& access = accesses_[node.index];
     const bool is_kept = f_->op(node) == Op::store ? access.is_dropped : access.is_known;
     return !is_kept && memory_of(*f_, f_->operand(node, 0)) == alloc;
@@ -294,7 +294,7 @@ void RowWriter::touch(std::span<const NodeId> accesses) {
     const bool is_store = source_.op(access) == Op::store;
     if (!is_store && source_.op(access) != Op::load) continue;
     if (is_store ? plan_.is_dropped(access) : plan_.is_known(access)) continue;
-    const Touched own{root_of(source_, source_.operand(access, 0)), plan_.location_of(access), is_store};
+    const Touched own{root_of(source_, source_.operand(access, 0)), plan_.place_number(access), is_store};
     const bool meets = std::ranges::any_of(touched_, [&](const Touched& each) {
       if (!each.is_stored && !is_store) return false;
       if (each.place == own.place && plan_.is_element(own.place)) return false;
@@ -323,7 +323,7 @@ NodeId RowWriter::is_there(size_t slot) {
 }
 
 void RowWriter::write_access(NodeId id, size_t slot) {
-  const size_t place = plan_.location_of(id);
+  const size_t place = plan_.place_number(id);
   NodeId* const own = plan_.is_element(place) ? &values_[place][slot] : nullptr;
   if (source_.op(id) == Op::store) {
     if (own != nullptr) *own = old_.use(source_.operands(id).back());

@@ -37,7 +37,7 @@ class RowPlan {
   size_t place_count() const { return places_.size(); }
   Type type_of(size_t place) const;
   /// The place of a load or store; `kNone`: not known, or not one of the row.
-  size_t location_of(NodeId access) const { return accesses_[access.index].place; }
+  size_t place_number(NodeId access) const { return accesses_[access.index].place; }
   bool is_element(size_t place) const { return place != kNone && places_[place].is_element; }
   /// Whether a load gives what threads have in registers.
   bool is_known(NodeId load) const { return accesses_[load.index].is_known; }
@@ -67,7 +67,7 @@ class RowPlan {
   bool look_in(NodeId loop);
   void look_at(NodeId access, NodeId loop);
   std::optional<Place> place_at(NodeId access, NodeId loop) const;
-  size_t number_of_place(const Place& place);
+  size_t add_place(const Place& place);
   void drop_stores();
   bool choose_slots();
   bool is_known_in_row(NodeId view) const;
@@ -76,7 +76,7 @@ class RowPlan {
   Nodes loops_;
   std::vector<Place> places_;
   std::vector<Access> accesses_;           ///< by node
-  Nodes stores_;                           ///< and loads, of the row
+  Nodes in_row_;                           ///< the row's loads and stores
   std::vector<Known> known_;               ///< while looking
   std::vector<std::vector<size_t>> made_;  ///< by loop: the places of elements that it loads or stores
   std::vector<size_t> last_use_;           ///< by place: the last loop that has it from registers; none: 0
