@@ -132,21 +132,25 @@ def _outcome(function: Callable, arguments: tuple) -> tuple[str, Any]:
             return type(error).__name__, str(error)
 
 
-def compare(device: Any, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each function's name, and where it gives what else than the CPU: on `device` and on the software device."""
+def compare(device: Any, quick: bool) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+    """Each function's name, and what finds where it gives what else than the CPU: on `device` and on the software device."""
     places = list(dict.fromkeys([str(ingot.device(device)), "emulated:0"]))
     for name, function, arguments in cases(quick):
-        compiled = ingot.jit(function)
-        expected, plain = (_outcome(f, tuple(map(np.copy, arguments))) for f in (compiled, function))
-        different = {}
-        if expected[0] != plain[0]:
-            different["cpu"] = {"expected": repr(plain)[:200], "got": repr(expected)[:200]}
-        for place in places:
-            given, wanted = arguments, expected
-            if place == "emulated:0" != places[0] and arguments[0].size > 5000:
-                given = tuple(a[:4096] for a in arguments)  # what the software device does in time
-                wanted = _outcome(compiled, given)
-            got = _outcome(compiled, tuple(ingot.device_put(a, place) for a in given))
-            if got != wanted:
-                different[place] = {"expected": repr(wanted)[:200], "got": repr(got)[:200]}
-        yield name, {"places": places, "different": different}
+        yield name, lambda function=function, arguments=arguments: _compared(places, function, arguments)
+
+
+def _compared(places: list[str], function: Callable, arguments: tuple) -> dict[str, Any]:
+    compiled = ingot.jit(function)
+    expected, plain = (_outcome(f, tuple(map(np.copy, arguments))) for f in (compiled, function))
+    different = {}
+    if expected[0] != plain[0]:
+        different["cpu"] = {"expected": repr(plain)[:200], "got": repr(expected)[:200]}
+    for place in places:
+        given, wanted = arguments, expected
+        if place == "emulated:0" != places[0] and arguments[0].size > 5000:
+            given = tuple(a[:4096] for a in arguments)  # what the software device does in time
+            wanted = _outcome(compiled, given)
+        got = _outcome(compiled, tuple(ingot.device_put(a, place) for a in given))
+        if got != wanted:
+            different[place] = {"expected": repr(wanted)[:200], "got": repr(got)[:200]}
+    return {"places": places, "different": different}

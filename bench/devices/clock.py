@@ -17,7 +17,7 @@ LEAST = 1e-3
 class Clock:
     """Measures on one device. A quick one takes two samples of one call each."""
 
-    def __init__(self, device: Any, quick: bool, samples: int = 20, seconds: float = 3.0) -> None:
+    def __init__(self, device: Any, quick: bool, samples: int = 20, seconds: float = 1.0) -> None:
         self.device, self.quick = ingot.device(device), quick
         self.samples, self.seconds = (2, 1.0) if quick else (samples, seconds)
 

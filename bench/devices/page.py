@@ -54,7 +54,7 @@ def verdict(told: dict[str, Any]) -> str:
     """What became of a phase, in a few words."""
     if "left out" in told:
         return f"left out: {told['left out']}"
-    if "failed" in told and not told.get("table"):
+    if "failed" in told and not told.get("table") and not told.get("programs"):
         return "failed"
     end = ", without an end" if "failed" in told else ""
     if "files" in told:
@@ -66,7 +66,7 @@ def verdict(told: dict[str, Any]) -> str:
     if "programs" in told:
         rows = told["programs"]
         right, bits = sum(bool(r["right"]) for r in rows), sum(bool(r.get("bits")) for r in rows)
-        return f"{right} of {len(rows)} right, {bits} bit for bit, {sum(r['right'] is None for r in rows)} refused"
+        return f"{right} of {len(rows)} right, {bits} bit for bit, {sum(r['right'] is None for r in rows)} refused{end}"
     if "tools" in told:
         return ", ".join(f"{tool} {'good' if part['good'] else 'WRONG'}" for tool, part in told["tools"].items())
     if "functions" in told.get("table", {}):
@@ -89,7 +89,7 @@ def _section(name: str, told: dict[str, Any], part: Callable, phases: dict[str, 
         return [*lines, f"Left out: {told['left out']}.", ""]
     if "failed" in told:
         lines += ["```", str(told["failed"]), "```", ""]
-        if not told.get("table"):
+        if not told.get("table") and not told.get("programs"):
             return lines
     return [*lines, *part(told, phases)]
 
@@ -134,7 +134,7 @@ def _rates(unit: str, key: str, scale: float) -> Callable:
 def _times(told: dict[str, Any], phases: dict[str, Any]) -> list[str]:
     rows = []
     for name, row in told["table"].items():
-        said = f": {row['failed'][:200]}" if "failed" in row else ""
+        said = "".join(f": {row[why][:200]}" for why in ("failed", "left out") if why in row)
         rows.append([name + said, seconds(row.get("min")), seconds(row.get("median"))])
     return table(["what", "least", "median"], rows)
 
@@ -197,14 +197,22 @@ def _peers(told: dict[str, Any], phases: dict[str, Any]) -> list[str]:
 
 
 def _toast(told: dict[str, Any], phases: dict[str, Any]) -> list[str]:
-    return ["```", told["text"].rstrip(), "```", ""]
+    rows = []
+    for name, row in told["table"].items():
+        said = f": {row['failed'][:200]}" if "failed" in row else ""
+        here, there = row.get("ns_per_unit"), row.get("cpu_ns_per_unit")
+        times = "-" if not here or there is None else f"{there / here:.1f}"
+        rows.append([name + said, seconds(row.get("min")), scaled(here, 1), scaled(there, 1), times])
+    return table(["kernel", "least", "ns a detector-sample", "of one core", "times as fast"], rows)
 
 
 SECTIONS: dict[str, Callable] = {
-    "bandwidth": _bandwidth,
-    "products": _rates("Gflop/s", "flops_per_s", 1e9),
+    **dict.fromkeys(("bandwidth", "rows", "scans", "selections", "histograms", "transposes", "scatters", "tables"), _bandwidth),
     "sorts": _rates("Gkey/s", "keys_per_s", 1e9),
+    "ranks": _rates("Gkey/s", "keys_per_s", 1e9),
+    "products": _rates("Gflop/s", "flops_per_s", 1e9),
     "launches": _times,
+    "graphs": _times,
     "first_calls": _first_calls,
     "copies": _rates("GB/s", "bytes_per_s", 1e9),
     "tour": _tour,
@@ -212,6 +220,7 @@ SECTIONS: dict[str, Callable] = {
     "peers": _peers,
     "cpp": _tests,
     "own_tests": _tests,
+    "together_tests": _tests,
     "shared_tests": _tests,
     "bits": _bits,
     "sanitizer": _sanitizer,

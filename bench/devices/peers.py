@@ -1,19 +1,23 @@
 """The same programs under CuPy, Numba-CUDA, JAX and PyTorch, where they are installed: a program that needs nothing of Ingot.
 
-    python peers.py [--quick] [--bytes N] > peers.json
+    python peers.py cupy [--quick] [--bytes N] [--after NAME]
 
-Prints a dict by peer: its version, and rows by the names of `programs.PROGRAMS`, with seconds of a call by the
-device's events (JAX: of the host's clock, over many calls).
+Prints lines as `python -m bench.devices` does: the library's version, or why it is absent, and rows by the names of
+`programs.PROGRAMS`, with seconds of a call by the device's events (JAX: of the host's clock, over many calls).
 """
 
 import argparse
 import importlib
 import json
 import statistics
-import sys
 import time
 
 import numpy as np
+
+if __package__:
+    from . import programs
+else:
+    import programs
 
 SAMPLES = 20
 
@@ -55,54 +59,67 @@ def by_clock(run, wait):
     return summary([once(repeats) for _ in range(SAMPLES // 2)], repeats)
 
 
-def numbers(n, dtype, count):
-    g = np.random.default_rng(7)
-    return [g.random(n // np.dtype(dtype).itemsize).astype(dtype) for _ in range(count)]
+def common(xp):
+    """The programs by the names of their functions, in terms of a library with NumPy's names; those that write into `to` are given it."""
+
+    def softmax(x):
+        e = xp.exp(x - x.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    def logsumexp(x):
+        most = x.max(axis=1)
+        return xp.log(xp.exp(x - most[:, None]).sum(axis=1)) + most
+
+    return {
+        "quadratic": lambda a, b, c: (-b + xp.sqrt(b**2 - 4 * a * c)) / (2 * a),
+        "total": lambda x: x.sum(),
+        "largest": lambda x: x.max(),
+        "variance": lambda x: x.var(),
+        "dot": lambda x, y: xp.dot(x, y),
+        "column_sums": lambda x: x.sum(axis=0),
+        "row_sums": lambda x: x.sum(axis=1),
+        "softmax": softmax,
+        "normalise": lambda x: (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True),
+        "logsumexp": logsumexp,
+        "places": lambda x: xp.argmax(x, 1),
+        "row_variances": lambda x: x.var(axis=1),
+        "scan": lambda x: xp.cumsum(x, 0),
+        "histogram": lambda x, bins: xp.bincount(x, minlength=bins),
+        "weighted_histogram": lambda x, w, bins: xp.bincount(x, w, minlength=bins),
+        "gathered": lambda to, index, x: x[index],
+        "sort": lambda x: xp.sort(x),
+        "sorted_rows": lambda x: xp.sort(x, 1),
+        "argsort": lambda x: xp.argsort(x),
+        "product": lambda a, b: xp.matmul(a, b),
+    }
 
 
-def cases(xp, put, n, side, keys, in_place):
-    """Name, arguments and function of each program, in terms of a library with NumPy's names."""
-    f4, f8 = np.float32, np.float64
-    x, y, z = (put(a) for a in numbers(n, f8, 3))
-    to = put(np.zeros(n // 8))
-    if in_place:
-        def copy(to, x):
-            to[:] = x
+def into_arrays(xp, functions):
+    """... of a library whose arrays can be written into."""
 
-        def add(to, x, y):
-            xp.add(x, y, out=to)
+    def stored(make):
+        def run(to, *others):
+            to[:] = make(*others)
 
-        yield "stream copy", copy, (to, x)
-        yield "stream add", add, (to, x, y)
-    else:
-        yield "stream add", lambda x, y: x + y, (x, y)
-        yield "stream triad", lambda x, y: x + 3.0 * y, (x, y)
-        yield "axpy float64", lambda y, x: y + 2.5 * x, (y, x)
-    yield "fused chain (quadratic formula)", lambda a, b, c: (-b + xp.sqrt(b**2 - 4 * a * c)) / (2 * a), (x, y, z)
-    for dtype in (f4, f8):
-        name = np.dtype(dtype).name
-        a, b = (put(v) for v in numbers(n, dtype, 2))
-        yield f"sum {name}", lambda x: x.sum(), (a,)
-        yield f"maximum {name}", lambda x: x.max(), (a,)
-        yield f"dot {name}", lambda x, y: xp.dot(x, y), (a, b)
-        for length in (64, 1024, 16384):
-            rows = put(numbers(n, dtype, 1)[0][: n // np.dtype(dtype).itemsize // length * length].reshape(-1, length))
+        return run
 
-            def softmax(x):
-                e = xp.exp(x - x.max(axis=1, keepdims=True))
-                return e / e.sum(axis=1, keepdims=True)
+    return {
+        **functions,
+        "copy": stored(lambda x: x),
+        "add": lambda to, x, y: xp.add(x, y, out=to),
+        "transposed": stored(lambda x: x.T),
+        "chosen": lambda x, least: x[x > least],
+        "chosen_indices": lambda x, least: (x > least).nonzero(),
+    }
 
-            if rows.shape[0]:
-                yield f"softmax of rows of {length}, {name}", softmax, (rows,)
-        for m in side:
-            p, q = (put(v) for v in np.random.default_rng(1).random((2, m, m)).astype(dtype))
-            yield f"product of {m} x {m} {name}", lambda a, b: xp.matmul(a, b), (p, q)
-    whole = put((numbers(n, f8, 1)[0] * 100).astype(np.int64))
-    yield "scan int64", lambda x: xp.cumsum(x, 0), (whole,)
-    g = np.random.default_rng(3)
-    for dtype in ("int32", "int64", "float32", "float64"):
-        k = put((g.random(keys) * 2**30).astype(dtype))
-        yield f"sort {dtype}", lambda x: xp.sort(x), (k,)
+
+def ranked(xp):
+    return {
+        "median": lambda x: xp.median(x),
+        "percentile": lambda x: xp.percentile(x, 99),
+        "quantiles": lambda x: xp.quantile(x, xp.asarray([0.05, 0.25, 0.5, 0.75, 0.95])),
+        "row_medians": lambda x: xp.median(x, axis=1),
+    }
 
 
 def cupy_rows(options):
@@ -111,16 +128,18 @@ def cupy_rows(options):
     def timed(function, arguments):
         return by_events(lambda: function(*arguments), cupy.cuda.Event, cupy.cuda.get_elapsed_time, cupy.cuda.Device().synchronize)
 
-    rows = run(cases(cupy, cupy.asarray, options.bytes, options.sides, options.keys, True), timed)
-    x, y, z = (cupy.asarray(v) for v in numbers(options.bytes, np.float64, 3))
     fused = cupy.fuse(lambda a, b, c: (-b + cupy.sqrt(b**2 - 4 * a * c)) / (2 * a))
-    rows["fused chain (quadratic formula)"] = attempt(lambda: timed(fused, (x, y, z)))
-    axpy = cupy.ElementwiseKernel("float64 a, float64 x", "float64 y", "y = a * x + y", "axpy")
-    rows["axpy float64"] = attempt(lambda: timed(lambda y, x: axpy(2.5, x, y), (y, x)))
+    axpy = {d: cupy.ElementwiseKernel(f"{d} a, {d} x", f"{d} y", "y = a * x + y", f"axpy_{d}") for d in ("float32", "float64")}
     triad = cupy.ElementwiseKernel("float64 x, float64 y, float64 s", "float64 z", "z = x + s * y", "triad")
-    rows["stream triad"] = attempt(lambda: timed(lambda z, x, y: triad(x, y, 3.0, z), (z, x, y)))
-    rows["device copy"] = attempt(lambda: timed(lambda x: x.copy(), (x,)))
-    return rows
+    functions = {
+        **into_arrays(cupy, common(cupy)),
+        **ranked(cupy),
+        "quadratic": fused,
+        "axpy": lambda y, x, a: axpy[y.dtype.name](a, x, y),
+        "triad": lambda z, x, y, s: triad(x, y, s, z),
+        "scattered": lambda to, index, x: cupy.add.at(to, index, x),
+    }
+    return run(options, functions, cupy.asarray, timed, lambda x: x.copy())
 
 
 def torch_rows(options):
@@ -132,32 +151,20 @@ def torch_rows(options):
 
         return by_events(lambda: function(*arguments), event, lambda a, b: a.elapsed_time(b), torch.cuda.synchronize)
 
-    def put(a):
-        return torch.from_numpy(np.ascontiguousarray(a)).cuda()
-
-    class Names:
-        """PyTorch's functions by NumPy's names."""
-
-        sqrt, exp, matmul, dot, cumsum, add = torch.sqrt, torch.exp, torch.matmul, torch.dot, torch.cumsum, torch.add
-
-        @staticmethod
-        def sort(x):
-            return torch.sort(x)[0]
-
-    def found():
-        for name, function, arguments in cases(Names, put, options.bytes, options.sides, options.keys, True):
-            if name.startswith("softmax"):
-                function = torch.nn.functional.softmax
-                yield name, lambda x, function=function: function(x, dim=1), arguments
-            else:
-                yield name, function, arguments
-
-    rows = run(found(), timed)
-    x, y, z = (put(v) for v in numbers(options.bytes, np.float64, 3))
-    rows["axpy float64"] = attempt(lambda: timed(lambda y, x: y.add_(x, alpha=2.5), (y, x)))
-    rows["stream triad"] = attempt(lambda: timed(lambda z, x, y: torch.add(x, y, alpha=3.0, out=z), (z, x, y)))
-    rows["device copy"] = attempt(lambda: timed(lambda x: x.clone(), (x,)))
-    return rows
+    functions = {
+        **into_arrays(torch, common(torch)),
+        "variance": lambda x: x.var(unbiased=False),
+        "softmax": lambda x: torch.nn.functional.softmax(x, dim=1),
+        "normalise": lambda x: torch.nn.functional.layer_norm(x, x.shape[1:]),
+        "logsumexp": lambda x: torch.logsumexp(x, 1),
+        "row_variances": lambda x: x.var(1, unbiased=False),
+        "axpy": lambda y, x, a: y.add_(x, alpha=float(a)),
+        "triad": lambda z, x, y, s: torch.add(x, y, alpha=s, out=z),
+        "median": torch.median,  # the lower one of two
+        "row_medians": lambda x: torch.median(x, 1),
+        "scattered": lambda to, index, x: to.index_add_(0, index, x),
+    }
+    return run(options, functions, lambda a: torch.from_numpy(np.ascontiguousarray(a)).cuda(), timed, lambda x: x.clone())
 
 
 def jax_rows(options):
@@ -166,12 +173,24 @@ def jax_rows(options):
     jax.config.update("jax_enable_x64", True)
     if jax.default_backend() != "gpu":
         raise RuntimeError(f"runs on {jax.default_backend()}")
+    xp = jax.numpy
 
     def timed(function, arguments):
-        compiled = jax.jit(function)
+        static = tuple(i for i, a in enumerate(arguments) if isinstance(a, int))
+        compiled = jax.jit(function, static_argnums=static)
         return by_clock(lambda: compiled(*arguments), jax.block_until_ready)
 
-    return run(cases(jax.numpy, jax.numpy.asarray, options.bytes, options.sides, options.keys, False), timed)
+    functions = {
+        **common(xp),
+        **ranked(xp),
+        "add": lambda to, x, y: x + y,
+        "triad": lambda to, x, y, s: x + s * y,
+        "axpy": lambda y, x, a: y + a * x,
+        "histogram": lambda x, bins: xp.bincount(x, length=bins),
+        "weighted_histogram": lambda x, w, bins: xp.bincount(x, w, length=bins),
+        "scattered": lambda to, index, x: to.at[index].add(x),
+    }
+    return run(options, functions, xp.asarray, timed, None)
 
 
 def numba_rows(options):
@@ -205,14 +224,16 @@ def numba_rows(options):
     def timed(function, arguments):
         return by_events(lambda: function(*arguments), cuda.event, cuda.event_elapsed_time, cuda.synchronize)
 
-    x, y, z, to = (cuda.to_device(v) for v in [*numbers(options.bytes, np.float64, 3), np.zeros(options.bytes // 8)])
-    blocks = (x.size + 255) // 256
-    return {
-        "axpy float64": attempt(lambda: timed(axpy[blocks, 256], (y, x, 2.5))),
-        "stream triad": attempt(lambda: timed(triad[blocks, 256], (to, x, y, 3.0))),
-        "fused chain (quadratic formula)": attempt(lambda: timed(quadratic[blocks, 256], (to, x, y, z))),
-        "sum float64": attempt(lambda: timed(total, (x,))),
+    def by_threads(kernel):
+        return lambda *arguments: kernel[(arguments[0].size + 255) // 256, 256](*arguments)
+
+    functions = {
+        "axpy": by_threads(axpy),
+        "triad": by_threads(triad),
+        "quadratic": lambda a, b, c: by_threads(quadratic)(cuda.device_array_like(a), a, b, c),
+        "total": total,
     }
+    return run(options, functions, cuda.to_device, timed, None)
 
 
 def attempt(make):
@@ -222,36 +243,51 @@ def attempt(make):
         return {"failed": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
 
 
-def run(found, timed):
-    return {name: attempt(lambda function=function, arguments=arguments: timed(function, arguments)) for name, function, arguments in found}
+def run(options, functions, put, timed, copied):
+    """Names of the programs that a library has a function for, and of a copy, if it has one, with what gives their rows."""
+
+    def one(function, program, size):
+        arguments = program.arguments(min(size, program.most or size))
+        return timed(function, tuple(put(a) if isinstance(a, np.ndarray) else a for a in arguments))
+
+    if copied is not None:
+        yield "device copy", lambda: timed(copied, (put(np.zeros(options.bytes // 8)),))
+    for program in programs.PROGRAMS:
+        function = functions.get(program.function.__name__)
+        if function is not None and not program.options:
+            yield program.name, lambda function=function, program=program: one(function, program, options.bytes)
 
 
 PEERS = {"cupy": cupy_rows, "torch": torch_rows, "jax": jax_rows, "numba": numba_rows}
 
 
+def opened(name, options):
+    """The version of a library, or why it is not there, and what it measures."""
+    told = {}
+    try:
+        told["version"] = importlib.import_module(name).__version__
+        return told, PEERS[name](options)
+    except Exception as error:
+        return {**told, "absent": f"{type(error).__name__}: {error}"[:300]}, ()
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library", choices=PEERS)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--bytes", type=int, default=1 << 28)
-    parser.add_argument("--only", nargs="*", choices=PEERS)
+    parser.add_argument("--after", metavar="NAME")
     options = parser.parse_args()
-    options.sides, options.keys = (512, 1024, 2048), 1 << 24
     if options.quick:
-        options.bytes, options.sides, options.keys = 1 << 17, (16, 33), 1 << 10
-    found = {}
-    for name, rows in PEERS.items():
-        if options.only and name not in options.only:
-            continue
-        try:
-            version = importlib.import_module(name).__version__
-        except Exception as error:
-            found[name] = {"absent": f"{type(error).__name__}: {error}"[:300]}
-            continue
-        try:
-            found[name] = {"version": version, "rows": rows(options)}
-        except Exception as error:
-            found[name] = {"version": version, "absent": f"{type(error).__name__}: {error}"[:300]}
-    json.dump(found, sys.stdout)
+        options.bytes = 1 << 15
+    told, cases = opened(options.library, options)
+    if options.after is None:
+        print(json.dumps(["version", told]), flush=True)
+    cases = list(cases)
+    names = [name for name, _ in cases]
+    for name, make in cases[names.index(options.after) + 1 if options.after in names else 0 :]:
+        print(json.dumps([name]), flush=True)
+        print(json.dumps([name, attempt(make)]), flush=True)
 
 
 if __name__ == "__main__":

@@ -25,9 +25,9 @@ def main(name: str) -> int:
     whole = ingot.device_put(np.arange(1280) % 32, device)
     for function in (bits.sums, bits.axes, bits.scans, bits.kept, bits.ordered, bits.turned, bits.stencil, bits.counts):
         ingot.jit(function)(whole if function is bits.counts else x)
-    for program in programs.PROGRAMS:
+    for program in {program.function: program for program in programs.PROGRAMS}.values():
         there = (ingot.device_put(a, device) if isinstance(a, np.ndarray) else a for a in program.arguments(1 << 17))
-        ingot.jit(program.function)(*there)
+        ingot.jit(**program.options)(program.function)(*there)
     with device:
         reversed_in_blocks[20, 64](x)
     ingot.jit(programs.product)(x.reshape(40, 32), x.reshape(32, 40))

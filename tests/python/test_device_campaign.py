@@ -1,5 +1,6 @@
 """`tools/device_campaign` on the software device: phases that run, that fail and that take too long; what is packed; the page."""
 
+import argparse
 import importlib.machinery
 import importlib.util
 import json
@@ -19,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tools" / "device_campaign"
 sys.path.append(str(ROOT))
 
-from bench.devices import bits, page, peers, programs  # noqa: E402
+from bench.devices import __main__ as main  # noqa: E402
+from bench.devices import bits, measure, page, peers, programs  # noqa: E402
 from bench.devices.clock import Clock  # noqa: E402
 
 
@@ -50,7 +52,7 @@ def test_phases_run_and_the_page_is_written(place):
         assert not campaign.is_wrong(told), told
     assert place.found["phases"]["machine"]["device"]["code"] == "sm_90"
     rows = place.found["phases"]["sorts"]["table"]
-    assert set(rows) == {f"{f} {d}" for f in ("sort", "argsort") for d in ("int32", "int64", "float32", "float64")}
+    assert set(rows) == {p.name for p in programs.GROUPS["sorts"]} >= {"sort int32", "argsort float64"}
     assert all(row["keys_per_s"] > 0 and row["min"] <= row["median"] for row in rows.values())
     text = page.text(json.loads(json.dumps(place.found)))
     assert text.startswith("# Ingot software device") and "## Sorts" in text and "argsort float64" in text
@@ -63,10 +65,10 @@ def test_the_command_keeps_results_of_earlier_runs(tmp_path):
         command = [sys.executable, SCRIPT, "run", "--device", "emulated", "--quick", "--results", tmp_path, *arguments]
         return subprocess.run(command, capture_output=True, text=True)
 
-    for phase in ("toast", "peers"):
+    for phase in ("machine", "peers"):
         done = run("--only", phase)
         assert done.returncode == 0, done.stdout + done.stderr
-    assert set(json.loads((tmp_path / "campaign.json").read_text())["phases"]) == {"toast", "peers"}
+    assert set(json.loads((tmp_path / "campaign.json").read_text())["phases"]) == {"machine", "peers"}
     assert "left out: they run on GPUs alone" in (tmp_path / "campaign.md").read_text()
     assert run("--only", "machine", "--minutes", "0").returncode == 1  # no time was left
     assert "no time was left" in json.loads((tmp_path / "campaign.json").read_text())["phases"]["machine"]["failed"]
@@ -119,7 +121,26 @@ def test_failures_of_tests_are_reported(place, tmp_path, monkeypatch):
 
 
 def test_every_phase_has_a_place_on_the_page():
-    assert set(campaign.PHASES) == {*page.SECTIONS, "machine"}
+    assert set(campaign.PHASES) == {*page.SECTIONS, "machine"} == set(campaign.ABOUT)
+    assert set(campaign.PHASES) >= set(measure.GROUPS)
+
+
+def test_the_help_tells_how_long_phases_take():
+    told = subprocess.run([sys.executable, SCRIPT, "phases"], capture_output=True, text=True)
+    assert told.returncode == 0 and all(re.search(rf"^  {name} +about +\d+ s ", told.stdout, re.MULTILINE) for name in campaign.PHASES)
+    assert sum(campaign.ABOUT[name] for name in campaign.SHORT) <= 14 * 60
+
+
+DRY = [name for name in campaign.PHASES if name not in ("machine", "sorts", "copies", "sanitizer", "peers")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DRY)
+def test_phases_run_on_the_software_device(place, name):
+    place.end += 900
+    told = campaign.PHASES[name](place)
+    assert not campaign.is_wrong(told), told
+    assert page.text({**place.found, "phases": {name: told}})
 
 
 def test_differences_of_bits_are_seen(monkeypatch):
@@ -130,9 +151,10 @@ def test_differences_of_bits_are_seen(monkeypatch):
     assert len({name for name, _, _ in cases}) == len(cases) > 150
     three = [c for c in cases if c[0] in ("sqrt float64", "sums float32", "raising int64")]
     monkeypatch.setattr(bits, "cases", lambda quick: iter(three))
-    assert all(row == {"places": ["emulated:0"], "different": {}} for _, row in bits.compare("emulated", True))
+    assert all(compare() == {"places": ["emulated:0"], "different": {}} for _, compare in bits.compare("emulated", True))
     monkeypatch.setattr(bits, "cases", lambda quick: iter([("refused", lambda x: open("a"), (x,))]))
-    ((_, row),) = bits.compare("emulated", True)
+    ((_, compare),) = bits.compare("emulated", True)
+    row = compare()
     assert "FileNotFoundError" in row["different"]["cpu"]["expected"] and "UnsupportedError" in row["different"]["cpu"]["got"]
 
 
@@ -151,18 +173,63 @@ def test_rows_until_the_end_are_kept(place, tmp_path):
         assert "without an end" in shown and "| a |" in shown
 
 
-def test_programs_report_what_they_move():
-    """The bytes that a program must move are those that its launches move at least, where all of it is known."""
-    for program in programs.PROGRAMS:
-        if program.name.startswith(("variance", "selection", "histogram", "sum", "maximum", "dot")):
-            continue  # they read twice, or what they give depends on contents, or is a number
-        arguments = program.arguments(1 << 16)
-        least = ingot.jit(program.function).explain(*arguments, device="sm_90").launches.least
-        assert abs(program.bytes(*arguments) - least) <= 0.05 * least, program.name
+BEGINS_AFTER = """
+import json, os, sys, time
+names = ["a", "hangs", "b", "dies", "c", "is lost", "d"]
+for name in names[names.index(sys.argv[sys.argv.index("--after") + 1]) + 1 if "--after" in sys.argv else 0 :]:
+    print(json.dumps([name]), flush=True)
+    if name == "hangs":
+        time.sleep(60)
+    if name == "dies":
+        os.kill(os.getpid(), 9)
+    print(json.dumps([name, {"min": 1.0}]), flush=True)
+    if name == "is lost":
+        sys.exit(3)
+"""
+
+
+def test_measurements_go_on_after_those_that_do_not_end(place):
+    """... that end their process, and after which a device can do no more."""
+    told = place.rows([sys.executable, "-c", BEGINS_AFTER], 60, 2)
+    rows = told["table"]
+    assert list(rows) == ["a", "hangs", "b", "dies", "c", "is lost", "d"] and "failed" not in told and campaign.is_wrong(told)
+    assert "ended after 2 s, its limit" in rows["hangs"]["failed"] and "the process ended, with status -9" in rows["dies"]["failed"]
+    assert all(row == {"min": 1.0} for name, row in rows.items() if name not in ("hangs", "dies"))
+
+
+def test_phases_end_where_many_measurements_do_not(place, monkeypatch):
+    monkeypatch.setattr(campaign, "FEW_LATE", 2)
+    script = BEGINS_AFTER.replace('if name == "hangs"', "if True")
+    told = place.rows([sys.executable, "-c", script], 60, 1)
+    assert list(told["table"]) == ["a", "hangs"] and "its limit" in told["failed"]
+
+
+def test_measurements_begin_after_a_name(capsys):
+    def cases():
+        yield from ((name, lambda name=name: {"min": float(name)}) for name in "123")
+
+    assert main.show(main.after(cases(), "2"), "emulated") == 0
+    assert list(map(json.loads, capsys.readouterr().out.splitlines())) == [["3"], ["3", {"min": 3.0}]]
+
+    def broken():
+        raise ingot.DeviceError("a fault")
+
+    assert main.show(iter([("a", lambda: 1 / 0), ("b", broken), ("c", dict)]), "emulated") == main.LOST == campaign._LOST
+    _, (_, first), _, (_, second) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert "ZeroDivisionError" in first["failed"] and "a fault" in second["failed"]
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("program", programs.PROGRAMS, ids=lambda p: p.name)
+@pytest.mark.parametrize("program", [p for p in programs.PROGRAMS if p.lists_all], ids=lambda p: p.name)
+def test_programs_report_what_they_move(program):
+    """The bytes that a program must move are those that its launches move at least, where all of it is known."""
+    arguments = program.arguments(1 << 16)
+    least = ingot.jit(**program.options)(program.function).explain(*arguments, device="sm_90").launches.least
+    assert abs(program.bytes(*arguments) - least) <= 0.05 * least
+
+
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize("program", [p for p in programs.PROGRAMS if not p.options and p.function is not programs.product], ids=lambda p: p.name)
 def test_programs_have_the_cpus_bits(program):
     arguments = program.arguments(1 << 13)
     here = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in arguments)
@@ -170,6 +237,10 @@ def test_programs_have_the_cpus_bits(program):
     compiled = ingot.jit(program.function)
     assert bits._bits(compiled(*here)) == bits._bits(compiled(*there))
     assert bits._bits(list(here)) == bits._bits(list(there))
+
+
+def test_names_of_programs_differ():
+    assert len({program.name for program in programs.PROGRAMS}) == len(programs.PROGRAMS)
 
 
 def test_times_are_of_events_and_of_the_host():
@@ -182,14 +253,24 @@ def test_times_are_of_events_and_of_the_host():
 
 
 def test_peers_measure_the_programs_by_their_names():
-    names = {program.name for program in programs.PROGRAMS}
-    found = {name for name, _, _ in peers.cases(np, np.asarray, 1 << 17, (16,), 64, True)}
-    found |= {name for name, _, _ in peers.cases(np, np.asarray, 1 << 17, (16,), 64, False)}
-    assert {name for name in found if not name.startswith(("sort", "product"))} <= names
-    for name, function, arguments in peers.cases(np, np.asarray, 1 << 17, (16,), 64, True):
-        function(*arguments)
-        assert peers.by_clock(lambda: None, lambda result: None)["min"] >= 0
-        break
+    functions = {**peers.into_arrays(np, peers.common(np)), **peers.ranked(np)}
+    assert set(functions) <= {program.function.__name__ for program in programs.PROGRAMS}
+    options = argparse.Namespace(bytes=1 << 13)
+    ran = []
+    for name, run in peers.run(options, functions, np.asarray, lambda function, arguments: [function(*arguments)], np.copy):
+        assert run(), name
+        ran.append(name)
+    assert set(ran) - {"device copy"} == {p.name for p in programs.PROGRAMS if p.function.__name__ in functions and not p.options}
+    assert peers.by_clock(lambda: None, lambda result: None)["min"] >= 0
+
+
+def test_peers_run_without_ingot():
+    """With a library of that name that is not one, where there is none."""
+    script = ROOT / "bench" / "devices" / "peers.py"
+    done = subprocess.run([sys.executable, "-E", "-s", script, "cupy", "--quick"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    name, told = json.loads(done.stdout.splitlines()[0])
+    assert name == "version" and ("absent" in told or "version" in told)
 
 
 @pytest.mark.slow
