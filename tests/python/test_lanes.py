@@ -455,6 +455,69 @@ def test_what_is_no_cursor_stays_serial():
     assert not any(" = for " in line and "vector, width=0" in line for line in text.splitlines()), text
 
 
+def row_less_multiple(a, i, k, low, high):
+    for j in range(low, high):
+        a[i, j] -= a[i, k] * a[k, j]
+
+
+def row_less_multiple_backwards(a, i, k, low, high):
+    for j in range(high - 1, low - 1, -1):
+        a[i, j] -= a[i, k] * a[k, j]
+
+
+def column_less_multiple(a, i, k, low, high):
+    for j in range(low, high):
+        a[j, i] -= a[k, i] * a[j, k]
+
+
+def row_takes_sums(a, i, k, low, high):
+    for j in range(low, high):
+        a[i, k] += a[k, j]
+
+
+def row_by_slices(a, i, k, low, high):
+    a[i, low:high] -= a[i, k : k + 1] * a[k, low:high]
+
+
+@pytest.mark.parametrize("place", ("before", "first", "inside", "last", "after"))
+@pytest.mark.parametrize(
+    "function", (row_less_multiple, row_less_multiple_backwards, column_less_multiple, row_takes_sums, row_by_slices)
+)
+def test_one_element_and_the_row_that_it_scales(function, place):
+    low, high = 3, 60
+    k = {"before": 2, "first": 3, "inside": 30, "last": 59, "after": 60}[place]
+    for a in (np.random.default_rng(1).normal(size=(70, 70)), np.asfortranarray(np.arange(4900.0).reshape(70, 70) / 1e3)):
+        for i in (k, 65):
+            for view in (a, a[::-1], a[:, ::-1], a.T):
+                check(function, view, i, k, low, high)
+    narrow = np.random.default_rng(2).normal(size=140).astype(np.float32)
+    shared = np.lib.stride_tricks.as_strided(narrow, (64, 70), (4, 4))  # rows begin one element after each other
+    check(function, shared, 5, 7, 3, 40)
+
+
+def decomposed(a):
+    for k in range(len(a) - 1):
+        for i in range(k + 1, len(a)):
+            a[i, k] /= a[k, k]
+            for j in range(k + 1, len(a)):
+                a[i, j] -= a[i, k] * a[k, j]
+
+
+def decomposed_by_slices(a):
+    for k in range(len(a) - 1):
+        a[k + 1 :, k] /= a[k, k]
+        a[k + 1 :, k + 1 :] -= a[k + 1 :, k : k + 1] * a[k, k + 1 :]
+
+
+@needs_lanes
+@pytest.mark.parametrize("function", (decomposed, decomposed_by_slices))
+def test_rows_less_multiples_of_another_run_in_lanes(function):
+    a = np.random.default_rng(3).normal(size=(37, 37)) + 37 * np.eye(37)
+    check(function, a)
+    check(function, a.T)
+    assert "vector, width=0" in scheduled(function, a), scheduled(function, a)
+
+
 def test_an_output_that_is_too_short_holds_what_was_written():
     x = np.arange(50.0)
     out = np.zeros(30)

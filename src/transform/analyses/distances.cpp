@@ -3,7 +3,8 @@
 // two touch different bytes in two cases. `b - a` is less than the step by at least the bytes of an access:
 // the second one is never where the first one comes only later (it is at the same element, at one that has
 // been passed, at another field of its record). Or the first one does not come there within the largest
-// number of lanes.
+// number of lanes. Where the two steps may differ, as between an element and the row that it scales, the
+// third case: what one touches in all iterations lies before what the other does.
 
 #include "transform/analyses/distances.h"
 
@@ -23,6 +24,8 @@ constexpr int kMostNesting = 8;
 /// Elements from iteration to iteration: products with lanes and strides stay far from 64 bits.
 constexpr int64_t kMostStep = int64_t{1} << 12;
 constexpr int64_t kMostStride = int64_t{1} << 40;
+/// ... and so do products of this with numbers of iterations.
+constexpr int64_t kMostShortStride = int64_t{1} << 21;
 
 /// An index: a constant, multiples of values from outside the loop, and of the iteration's number; modulo
 /// 2**64.
@@ -149,25 +152,20 @@ bool is_once_in_iteration(const Function& f, NodeId loop, NodeId node) {
 class Question {
  public:
   Question(LoopWriter& loops, const Function& function, NodeId loop, const std::function<NodeId(NodeId)>& use)
-      : loops_(loops), b_(loops.builder()), f_(function), indices_(function, loop), use_(use) {}
+      : loops_(loops), b_(loops.builder()), f_(function), loop_(loop), indices_(function, loop), use_(use) {}
 
   NodeId ask(const AccessPair& pair) {
     const Location first = location_of(pair.first);
     const Location second = location_of(pair.second);
-    const NodeId bytes = b_.index(std::max(first.size, second.size));
-    const NodeId step =
-        sum(first, [](const Linear& axis) { return Linear{.terms = {}, .constant = axis.step}; });
-    const NodeId other_step =
-        sum(second, [](const Linear& axis) { return Linear{.terms = {}, .constant = axis.step}; });
-    const NodeId is_back = loops_.less(step, b_.index(0));
+    const NodeId step = sum(first, step_of);
     const NodeId away = distance(first, second);
-    const NodeId ahead = loops_.select(is_back, b_.make(Op::negative, {away}), away);
-    const NodeId stride = loops_.absolute(step);
-    const NodeId behind = loops_.less_equal(ahead, loops_.subtract(stride, bytes));
-    const NodeId all = loops_.multiply(stride, b_.index(kMostLanes - 1));
-    const NodeId beyond = loops_.less_equal(loops_.add(all, bytes), ahead);
-    const NodeId is_small = loops_.less_equal(stride, b_.index(kMostStride));
-    return loops_.both(loops_.both(loops_.equal(step, other_step), is_small), loops_.either(behind, beyond));
+    const NodeId near = is_passed_or_far(first, second, step, away);
+    if (first.strides == second.strides &&
+        std::ranges::equal(first.axes, second.axes, {}, &Linear::step, &Linear::step))
+      return near;
+    const NodeId other_step = sum(second, step_of);
+    const NodeId together = loops_.both(loops_.equal(step, other_step), near);
+    return loops_.either(together, are_apart(first, second, step, other_step, away));
   }
 
  private:
@@ -177,6 +175,37 @@ class Question {
     std::vector<Linear> axes;
     int64_t size;
   };
+  static Linear step_of(const Linear& axis) { return {.terms = {}, .constant = axis.step}; }
+
+  /// The first two cases, of accesses whose steps are the same.
+  NodeId is_passed_or_far(const Location& first, const Location& second, NodeId step, NodeId away) {
+    const NodeId bytes = b_.index(std::max(first.size, second.size));
+    const NodeId is_back = loops_.less(step, b_.index(0));
+    const NodeId ahead = loops_.select(is_back, b_.make(Op::negative, {away}), away);
+    const NodeId stride = loops_.absolute(step);
+    const NodeId behind = loops_.less_equal(ahead, loops_.subtract(stride, bytes));
+    const NodeId all = loops_.multiply(stride, b_.index(kMostLanes - 1));
+    const NodeId beyond = loops_.less_equal(loops_.add(all, bytes), ahead);
+    return loops_.both(loops_.less_equal(stride, b_.index(kMostStride)), loops_.either(behind, beyond));
+  }
+  /// The third case.
+  NodeId are_apart(const Location& first, const Location& second, NodeId step, NodeId other_step,
+                   NodeId away) {
+    const NodeId last = loops_.subtract(use_(f_.operand(loop_, 0)), b_.index(1));
+    const NodeId zero = b_.index(0);
+    const NodeId way = loops_.multiply(step, last);
+    const NodeId other_way = loops_.multiply(other_step, last);
+    const auto end = [&](NodeId start, NodeId length, int64_t size) {
+      return loops_.add(loops_.add(start, loops_.maximum(length, zero)), b_.index(size));
+    };
+    const NodeId other_start = loops_.add(away, loops_.minimum(other_way, zero));
+    const NodeId is_first = loops_.less_equal(end(zero, way, first.size), other_start);
+    const NodeId is_second = loops_.less_equal(end(away, other_way, second.size), loops_.minimum(way, zero));
+    const NodeId longest = loops_.maximum(loops_.absolute(step), loops_.absolute(other_step));
+    const NodeId is_small = loops_.both(loops_.less_equal(longest, b_.index(kMostShortStride)),
+                                        loops_.less_equal(last, b_.index(kMostStride)));
+    return loops_.both(is_small, loops_.either(is_first, is_second));
+  }
   Location location_of(NodeId access) {
     const NodeId view = f_.operand(access, 0);
     Location position{view, {}, *indices_.of_access(access), 0};
@@ -223,6 +252,7 @@ class Question {
   LoopWriter& loops_;
   ir::Builder& b_;
   const Function& f_;
+  NodeId loop_;
   Indices indices_;
   const std::function<NodeId(NodeId)>& use_;
 };
