@@ -60,6 +60,18 @@ def test_histograms():
     check(lambda x: np.histogram2d(x[0], x[1], [3, 4], [[0, 1], [-1, 1]], density=True), GRID, bound=1e-13)
 
 
+@pytest.mark.parametrize("dtype", ("float64", "float32", "float16", "int64", "int32", "uint8", "bool", "complex128", "complex64"))
+def test_weights_of_even_bins_are_added_up_as_numpy_does(dtype):
+    g = np.random.default_rng(8)
+    x = g.normal(size=140_003)
+    weights = (g.normal(size=x.size) * 3).astype(dtype) if dtype[0] != "c" else (x + 1j * x[::-1]).astype(dtype)
+    x[7::1000] = np.linspace(-1, 1, len(x[7::1000]))
+    check(lambda x, w: np.histogram(x, 10, (-1, 1), weights=w), x, weights)
+    check(lambda x, w: np.histogram(x, 3, weights=w), x[:65_536], weights[:65_536])
+    check(lambda x, w: np.histogram(x, 3, weights=w), x[:0], weights[:0])
+    check(lambda x, w: np.histogram(x, 3, weights=w[1:]), x[:9], weights[:9])
+
+
 def test_correlations():
     check(lambda x: (np.cov(x), np.corrcoef(x), np.cov(x, ddof=0)), GRID, bound=1e-12)
     check(lambda x: (np.cov(x[0]), np.cov(x[0], x[1]), np.cov(x, rowvar=False), np.corrcoef(x[0], x[1])), GRID, bound=1e-12)
