@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,8 +46,11 @@ namespace {
 
 /// About so many elements of operands take ten microseconds.
 constexpr int64_t kLongCall = 2000;
-/// What takes longer, in nanoseconds, runs as an errand, so that the call can be left meanwhile.
-constexpr double kLongWork = 2e6;
+/// What takes longer, in nanoseconds, runs as an errand, so that the call can be left meanwhile...
+constexpr double kLongWork = 5e7;
+/// ... if copying the operands takes a tenth of it at most.
+constexpr double kNanosecondsOfByte = 0.3;
+constexpr double kShareOfCopies = 0.1;
 
 /// By routine and layout. Part of the closed list of process-wide state.
 std::map<std::pair<std::string, std::string>, Gufunc> found;
@@ -110,11 +114,17 @@ class GufuncCall {
   void report() const;
   /// The bytes of operands that are gone through.
   int64_t bytes() const { return bytes_; }
-  /// How long it takes, about, in nanoseconds.
-  double work() const;
+  /// Whether it takes so long that it runs on copies, which can be left.
+  bool is_worth_copies() const {
+    const double time = work();
+    return time > kLongWork && static_cast<double>(bytes_) * kNanosecondsOfByte < time * kShareOfCopies;
+  }
 
  private:
   friend class GufuncErrand;
+
+  /// How long it takes, about, in nanoseconds.
+  double work() const;
 
   const Gufunc& gufunc_;
   std::vector<npy_intp> lengths_;  ///< how often, then those of the core axes
@@ -193,11 +203,15 @@ class GufuncErrand final : public runtime::Errand {
     for (size_t i = 0; i < outer.data_.size(); ++i) {
       const Gufunc::Operand& operand = outer.gufunc_.operands[i];
       Copy& copy = copies_.emplace_back(axes_of(i, at));
-      copy.memory = std::make_unique_for_overwrite<char[]>(static_cast<size_t>(copy.bytes));
-      inner_.data_[i] = copy.memory.get();
+      if (const Copy* const same = i < outer.gufunc_.inputs ? same_memory(i) : nullptr) {
+        inner_.data_[i] = same->data();
+      } else {
+        copy.memory.emplace(static_cast<size_t>(copy.bytes));
+        inner_.data_[i] = copy.data();
+        if (i < outer.gufunc_.inputs) copy.move(outer.data_[i], true);
+      }
       if (inner_.steps_[i] != 0) inner_.steps_[i] = copy.bytes / outer.repeats_[i];
       for (size_t k = 0; k < operand.core.size(); ++k) inner_.steps_[at + k] = copy.inner[1 + k];
-      if (i < outer.gufunc_.inputs) copy.move(outer.data_[i], true);
       at += operand.core.size();
     }
   }
@@ -218,12 +232,14 @@ class GufuncErrand final : public runtime::Errand {
  private:
   /// The copy of an operand: of its matrices, or vectors, then of their one or two axes.
   struct Copy {
-    std::unique_ptr<char[]> memory;
+    std::optional<runtime::ErrandMemory> memory;
     int64_t size;  ///< of an element
     int64_t bytes;
     std::array<int64_t, 3> lengths;
     std::array<int64_t, 3> outer;  ///< strides
     std::array<int64_t, 3> inner;
+
+    char* data() const { return reinterpret_cast<char*>(memory->data()); }
 
     /// Into the copy, or from it.
     void move(char* there, bool in) const {
@@ -237,13 +253,30 @@ class GufuncErrand final : public runtime::Errand {
         for (int64_t row = 0; row < lengths[slow]; ++row) {
           for (int64_t k = 0; k < count; ++k) {
             char* const other = there + matrix * outer[0] + row * outer[slow] + k * outer[fast];
-            char* const own = memory.get() + matrix * inner[0] + row * inner[slow] + k * inner[fast];
+            char* const own = data() + matrix * inner[0] + row * inner[slow] + k * inner[fast];
             std::memcpy(in ? own : other, in ? other : own, block);
           }
         }
       }
     }
   };
+
+  /// The copy of an operand before this one that is the same matrices, or their transposes, and laid out so:
+  /// NumPy computes half of a matrix times its transpose. Null: there is none.
+  const Copy* same_memory(size_t i) const {
+    const auto turned = [](const std::array<int64_t, 3>& of) { return std::array{of[0], of[2], of[1]}; };
+    const Copy& copy = copies_[i];
+    for (size_t k = 0; k < i; ++k) {
+      const Copy& other = copies_[k];
+      if (outer_.data_[k] != outer_.data_[i] || other.size != copy.size || !other.memory) continue;
+      const bool is_same =
+          other.lengths == copy.lengths && other.outer == copy.outer && other.inner == copy.inner;
+      const bool is_turned = turned(other.lengths) == copy.lengths && turned(other.outer) == copy.outer &&
+                             turned(other.inner) == copy.inner;
+      if (is_same || is_turned) return &other;
+    }
+    return nullptr;
+  }
 
   /// `at`: where the strides of the operand's core axes begin.
   Copy axes_of(size_t i, size_t at) const {
@@ -287,7 +320,7 @@ std::shared_ptr<GufuncErrand> errand_for(const GufuncCall& call) {
 runtime::Status call_gufunc(runtime::Context& context, const Gufunc& gufunc, void** slots, Gil& gil) {
   GufuncCall call(gufunc, slots);
   if (call.bytes() / 8 > kLongCall) gil.release();
-  if (call.work() > kLongWork && runtime::may_leave_errands(context)) {
+  if (call.is_worth_copies() && runtime::may_leave_errands(context)) {
     if (const std::shared_ptr<GufuncErrand> errand = errand_for(call)) {
       const runtime::Status status = runtime::run_errand(context, errand);
       if (status != 0) return status;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <new>
 #include <span>
 
 #include "base/error.h"
@@ -140,6 +141,10 @@ Status ingot_v1_poll(Context* context) noexcept {
   if (now < context->next_look) return 0;
   context->next_look = now + kBetweenLooks;
   return context->hooks->long_call(context);
+}
+
+ErrandMemory::ErrandMemory(size_t bytes) : buffer_(Allocator::allocate(static_cast<int64_t>(bytes))) {
+  if (buffer_ == nullptr) throw std::bad_alloc();
 }
 
 bool may_leave_errands(Context& context) {

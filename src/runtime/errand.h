@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "runtime/abi.h"
+#include "runtime/allocator.h"
 
 namespace ingot::runtime {
 
@@ -16,6 +18,20 @@ class Errand {
   Errand& operator=(const Errand&) = delete;
 
   virtual void run() noexcept = 0;
+};
+
+/// Memory of an errand's own. Freed, it is kept for the next ones: pages of a matrix that the system gives
+/// anew take as long as copying it. Throws `std::bad_alloc`.
+class ErrandMemory {
+ public:
+  explicit ErrandMemory(size_t bytes);
+  std::byte* data() const { return buffer_->data; }
+
+ private:
+  struct Free {
+    void operator()(Buffer* buffer) const noexcept { Allocator::free(buffer); }
+  };
+  std::unique_ptr<Buffer, Free> buffer_;
 };
 
 /// Whether the call of this context may be left during an errand: if not, its memory need not be copied.

@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 #include <numeric>
+#include <optional>
 #include <span>
 
 #include "base/sort.h"
@@ -31,6 +32,7 @@ struct Sorting {
   int64_t count;
 
   size_t bytes() const { return base::size_of(dtype) * static_cast<size_t>(count); }
+  size_t bytes_of_indices() const { return sizeof(int64_t) * static_cast<size_t>(count); }
 
   /// Whether there was memory enough.
   bool run() const noexcept {
@@ -57,29 +59,27 @@ struct Sorting {
 /// The same on copies.
 class SortErrand final : public Errand {
  public:
-  explicit SortErrand(const Sorting& outer)
-      : outer_(outer), elements_(std::make_unique_for_overwrite<std::byte[]>(outer.bytes())) {
-    std::memcpy(elements_.get(), outer.elements, outer.bytes());
-    if (outer.indices == nullptr) return;
-    indices_ = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(outer.count));
+  explicit SortErrand(const Sorting& outer) : outer_(outer), elements_(outer.bytes()) {
+    std::memcpy(elements_.data(), outer.elements, outer.bytes());
+    if (outer.indices != nullptr) indices_.emplace(outer.bytes_of_indices());
   }
 
   void run() noexcept override {
     Sorting inner = outer_;
-    inner.elements = elements_.get();
-    inner.indices = indices_.get();
+    inner.elements = elements_.data();
+    if (indices_) inner.indices = reinterpret_cast<int64_t*>(indices_->data());
     has_memory_ = inner.run();
   }
   bool has_memory() const { return has_memory_; }
   void put_back() const {
-    if (indices_ == nullptr) std::memcpy(outer_.elements, elements_.get(), outer_.bytes());
-    else std::memcpy(outer_.indices, indices_.get(), sizeof(int64_t) * static_cast<size_t>(outer_.count));
+    if (indices_) std::memcpy(outer_.indices, indices_->data(), outer_.bytes_of_indices());
+    else std::memcpy(outer_.elements, elements_.data(), outer_.bytes());
   }
 
  private:
   Sorting outer_;  ///< whose memory `run` does not access
-  std::unique_ptr<std::byte[]> elements_;
-  std::unique_ptr<int64_t[]> indices_;
+  ErrandMemory elements_;
+  std::optional<ErrandMemory> indices_;
   bool has_memory_ = false;
 };
 
