@@ -156,6 +156,12 @@ void Builder::check(NodeId condition, base::ExceptionKind kind, std::string_view
   make(Op::check, operands, attributes);
 }
 
+namespace {
+
+size_t key_of_mask(NodeId mask) { return combine(static_cast<size_t>(Op::compress), mask.index); }
+
+}  // namespace
+
 size_t Builder::key(Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes,
                     Type type) const {
   size_t key = combine(static_cast<size_t>(op), type.bits());
@@ -183,6 +189,20 @@ NodeId Builder::find_equal(Op op, std::span<const NodeId> operands, std::span<co
 void Builder::remember(NodeId node) {
   const Function& f = *function_;
   known_.emplace(key(f.op(node), f.operands(node), f.attributes(node), f.type(node)), node);
+  if (f.op(node) == Op::compress) known_.emplace(key_of_mask(f.operand(node, 1)), node);
+}
+
+NodeId Builder::first_chosen(NodeId mask) const {
+  const Function& f = *function_;
+  const auto rank = [&](NodeId id) { return std::pair(f.op(f.operand(id, 0)) == Op::iota, id.index); };
+  NodeId first;
+  const auto [begin, end] = known_.equal_range(key_of_mask(mask));
+  for (auto it = begin; it != end; ++it) {
+    const NodeId id = it->second;
+    const bool is_one = id.index < f.node_count() && f.op(id) == Op::compress && f.operand(id, 1) == mask;
+    if (is_one && f.reaches(id, current_) && (!first || rank(id) < rank(first))) first = id;
+  }
+  return first;
 }
 
 Builder::Mark Builder::mark() const {

@@ -108,6 +108,9 @@ class Builder {
   NodeId find_equal(Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes,
                     Type type) const;
   void remember(NodeId node);
+  /// The first array of the elements that a mask chooses: all of them have its length. Indices, which are
+  /// computed for few uses, are taken last. Null: there is none.
+  NodeId first_chosen(NodeId mask) const;
   size_t key(Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes, Type type) const;
 
   Module* module_;

@@ -570,9 +570,13 @@ Folder::Extent Folder::extent(NodeId array, int64_t axis) const {
     case Op::materialize: return {operand(0), axis};
     // length(concat(xs..., axis j), i) = length(xs[0], i), i != j
     case Op::concat: return axis == f_.attribute(array, 0) ? Extent{array, axis} : Extent{operand(0), axis};
-    // length(compress(x, mask), i) = length(x, i + rank(mask) - 1), i > 0
-    case Op::compress:
-      return axis == 0 ? Extent{array, axis} : Extent{operand(0), axis + f_.type(operand(1)).rank() - 1};
+    // length(compress(x, mask), i) = length(x, i + rank(mask) - 1), i > 0; length(compress(y, mask), 0),
+    // which has been there before
+    case Op::compress: {
+      if (axis > 0) return {operand(0), axis + f_.type(operand(1)).rank() - 1};
+      const NodeId first = b_.first_chosen(operand(1));
+      return {first ? first : array, 0};
+    }
     // length(matmul(x, y), i): x's but for the last axis, y's there
     case Op::dot: {
       const auto rank_of = [&](size_t i) { return static_cast<size_t>(f_.type(operand(i)).rank()); };

@@ -631,3 +631,58 @@ def test_bounds_that_may_be_none():
 
     for n in (3, 2, 1):
         check(grown, n)
+
+
+def masked_escape(z, c, limit):
+    count = np.zeros(z.shape, np.int64)
+    for n in range(limit):
+        inside = np.abs(z) < 2.0
+        count[inside] = n
+        z[inside] = z[inside] ** 2 + c[inside]
+    return z, count
+
+
+def masked_sum_of_masked(z, c, limit):
+    m = c > limit
+    z[m] = z[m] * 2.0 + c[m] - z[m]
+    m[1:] = c[:-1] > limit
+    z[m] = z[m] + c[m]
+    return z
+
+
+def masked_by_another(z, c, limit):
+    m = c > limit
+    z[m] = z[m] + c[~m]
+    return z
+
+
+def masked_by_one_then_changed(z, c, limit):
+    m = c > limit
+    chosen = z[m]
+    m[0] = not m[0]
+    z[m] = chosen
+    return z
+
+
+def masked_stretched(z, c, limit):
+    m = c > limit
+    z[m] = np.broadcast_to(z[m], (5,))
+    return z
+
+
+def masked_plus_many(z, c, limit):
+    m = c > limit
+    z[m] = z[m] + np.arange(5.0)
+    return z
+
+
+def test_what_a_mask_chooses_is_put_back_where_it_was():
+    g = np.random.default_rng(6)
+    c = g.normal(size=(7, 9)) + 1j * g.normal(size=(7, 9))
+    check(masked_escape, np.zeros((7, 9), complex), c, 6, bound=1e-12)  # NumPy squares with fused operations
+    check(masked_escape, np.zeros(63, complex), c.ravel(), 6, bound=1e-12)
+    z = g.normal(size=(6, 8))
+    for program in (masked_sum_of_masked, masked_by_another, masked_by_one_then_changed, masked_stretched, masked_plus_many):
+        for limit in (-10.0, 0.0, np.sort(z.ravel())[-2], 10.0):
+            check(program, z + 1, z, limit)
+            check(program, z[0] + 1, z[0], limit)

@@ -1,6 +1,7 @@
 #include "frontend/arrays/masks.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace ingot::frontend {
 
@@ -8,6 +9,10 @@ using ir::NodeId;
 using ir::Op;
 
 namespace {
+
+bool may_write(const ir::Function& f, NodeId node) {
+  return ir::effects_of(f, node).any(ir::effect::Write | ir::effect::Host | ir::effect::Sync);
+}
 
 /// Whether two nodes are the same array: the same node, the same memory read twice in one region without a
 /// write between, or the same elementwise operation on such.
@@ -23,9 +28,7 @@ bool is_same(const ir::Function& f, NodeId a, NodeId b, int depth = 6) {
   if (f[a].parent != f[b].parent) return false;
   const std::span<const NodeId> body = f.region_body(f[a].parent);
   const auto [first, last] = std::minmax({std::ranges::find(body, a), std::ranges::find(body, b)});
-  return std::none_of(first, last, [&](NodeId node) {
-    return ir::effects_of(f, node).any(ir::effect::Write | ir::effect::Host | ir::effect::Sync);
-  });
+  return std::none_of(first, last, [&](NodeId node) { return may_write(f, node); });
 }
 
 /// Whether an op costs nearly nothing compared with reading and writing memory, for any operands.
@@ -51,6 +54,15 @@ bool is_cheap(Op op) {
 }
 
 }  // namespace
+
+NodeId read_mask(ir::Builder& builder, NodeId view) {
+  const ir::Function& f = builder.function();
+  for (const NodeId node : f.region_body(builder.current()) | std::views::reverse) {
+    if (f.op(node) == Op::read && f.operand(node, 0) == view) return node;
+    if (may_write(f, node)) break;
+  }
+  return builder.make(Op::read, {view});
+}
 
 NodeId before_mask(ir::Builder& builder, NodeId value, NodeId mask) {
   const ir::Function& f = builder.function();
