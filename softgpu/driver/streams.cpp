@@ -21,9 +21,7 @@ namespace {
 constexpr unsigned kNonBlocking = 1;  // of streams
 constexpr unsigned kNoTiming = 2;     // of events
 
-Result ready(const Device& device, const Moment& moment) {
-  return device.is_reached(moment) ? kSuccess : kNotReady;
-}
+Result ready(Device& device, const Moment& moment) { return device.is_passed(moment) ? kSuccess : kNotReady; }
 
 /// A stream that waits for an event of a capture takes part in it.
 Result join_capture(Stream& stream, const Event& event) {
@@ -69,6 +67,7 @@ Result wait_for_other(Context& context, Stream& stream, const void* handle) {
     Context* const other = Driver::instance().contexts.find(of);
     if (other != nullptr) other->device.run_until(moment);
   };
+  context.device.wait_elsewhere(stream.number);
   return submit(context, stream, std::move(work));
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace softgpu {
 
@@ -57,7 +58,9 @@ Device::Device(const DeviceOptions& options)
     : options_(options),
       memory_(options.memory, options.finds_unwritten),
       streams_(1),
-      random_(options.seed) {}
+      random_(options.seed) {
+  if (options.finds_races) queues_.emplace();
+}
 
 uint32_t Device::create_stream(bool is_blocking, int priority) {
   Stream made;
@@ -78,10 +81,20 @@ bool Device::is_blocking(uint32_t stream) const { return streams_[stream].is_blo
 Moment Device::now(uint32_t stream) const { return {stream, streams_[stream].put}; }
 
 void Device::wait_for(uint32_t stream, const Moment& moment) {
-  if (!is_reached(moment)) streams_[stream].waits.push_back(moment);
+  if (queues_ || !is_reached(moment)) streams_[stream].waits.push_back(moment);
 }
 
 bool Device::is_reached(const Moment& moment) const { return streams_[moment.stream].done >= moment.number; }
+
+void Device::wait_elsewhere(uint32_t stream) {
+  if (queues_) queues_->gather(stream);
+}
+
+bool Device::is_passed(const Moment& moment) {
+  if (!is_reached(moment)) return false;
+  if (queues_) queues_->pass(moment);
+  return true;
+}
 
 void Device::enqueue(uint32_t stream, Operation operation) {
   if (stream == kDefault) {
@@ -91,6 +104,7 @@ void Device::enqueue(uint32_t stream, Operation operation) {
     wait_for(stream, now(kDefault));
   }
   Stream& into = streams_[stream];
+  if (queues_) queues_->put(stream, into.waits);
   into.entries.push_back({std::move(operation), std::move(into.waits)});
   into.waits.clear();
   ++into.put;
@@ -100,6 +114,16 @@ bool Device::is_ready(const Stream& stream) const {
   if (stream.next == stream.entries.size() || stream.is_running) return false;
   return std::ranges::all_of(stream.entries[stream.next].waits,
                              [&](const Moment& m) { return is_reached(m); });
+}
+
+uint32_t Device::chosen_of(const std::vector<uint32_t>& ready) {
+  if (options_.seed == 0) return ready.front();
+  if (options_.seed % 2 != 0) return ready[scrambled(random_) % ready.size()];
+  if (ranks_.size() < streams_.size() || scrambled(random_) % 16 == 0) {
+    ranks_.resize(streams_.size());
+    for (uint64_t& rank : ranks_) rank = scrambled(random_);
+  }
+  return *std::ranges::min_element(ready, {}, [&](uint32_t stream) { return ranks_[stream]; });
 }
 
 bool Device::step() {
@@ -112,10 +136,14 @@ bool Device::step() {
     if (ready.empty() || priority == streams_[ready.front()].priority) ready.push_back(stream);
   }
   if (ready.empty()) return false;
-  const uint32_t chosen = ready[options_.seed == 0 ? 0 : scrambled(random_) % ready.size()];
+  const uint32_t chosen = chosen_of(ready);
   const Operation operation = std::move(streams_[chosen].entries[streams_[chosen].next].operation);
   streams_[chosen].is_running = true;
-  const Finally stop([&] { streams_[chosen].is_running = false; });
+  const Moment outer = std::exchange(running_, {chosen, streams_[chosen].done + 1});
+  const Finally stop([&] {
+    streams_[chosen].is_running = false;
+    running_ = outer;
+  });
   try {
     operation(*this);
   } catch (const Fault& fault) {
@@ -132,13 +160,14 @@ bool Device::step() {
 }
 
 void Device::run_until(const Moment& moment) {
-  while (!is_reached(moment) && step()) {
+  while (!is_passed(moment) && step()) {
   }
 }
 
 void Device::run_all() {
   while (step()) {
   }
+  if (queues_ && !failure_) queues_->pass_all();
 }
 
 void Device::fail(const Fault& fault) {
@@ -160,9 +189,23 @@ void Device::launch(const Program& program, const Function& kernel, const Launch
     std::fwrite(printed.data(), 1, printed.size(), stdout);
     std::fflush(stdout);
   });
+  Touched touched;
+  if (queues_) how.touched = &touched;
   const LaunchCounts made = run_kernel(program, kernel, shape, parameters, memory_, how);
   counts_.instructions += made.instructions;
   counts_.issues += made.issues;
+  if (!queues_ || running_.number == 0) return;
+  touched.for_each([&](const Allocation& where, Access access, const Footprint& footprint) {
+    queues_->touch(running_, "kernel " + kernel.name, where, access, footprint);
+  });
+}
+
+void Device::touch(uint64_t address, uint64_t bytes, Access access, const char* who) {
+  if (!queues_ || running_.number == 0) return;
+  const Allocation* const where = memory_.near(address);
+  if (where == nullptr || !where->holds(address, bytes)) return;
+  const uint64_t at = address - where->base;
+  queues_->touch(running_, who, *where, access, {at, at + bytes});
 }
 
 void Device::copy(uint64_t to, uint64_t from, uint64_t bytes) {
@@ -175,6 +218,8 @@ void Device::copy(uint64_t to, uint64_t from, uint64_t bytes) {
     return found != nullptr ? found : reinterpret_cast<std::byte*>(address);
   };
   std::byte* const target = host_address(to, "to");
+  touch(from, bytes, Access::Read, "a copy");
+  touch(to, bytes, Access::Write, "a copy");
   std::memmove(target, host_address(from, "from"), bytes);
   memory_.mark_written(to, bytes);
 }
@@ -185,6 +230,7 @@ void Device::fill(uint64_t to, uint32_t value, uint32_t width, uint64_t count) {
   if (target == nullptr)
     throw Fault(FaultKind::Illegal,
                 "a memset of " + std::to_string(width * count) + " bytes: " + memory_.describe(to));
+  touch(to, width * count, Access::Write, "a fill");
   memory_.mark_written(to, width * count);
   if (width == 1) std::memset(target, static_cast<int>(value & 255), count);
   else

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "softgpu/machine/launch.h"
+#include "softgpu/machine/queue_watch.h"
 
 namespace softgpu {
 
@@ -29,15 +30,10 @@ struct DeviceOptions {
 /// which stderr reports.
 uint64_t environment(const char* name, uint64_t otherwise);
 
-/// A position in a stream: when as many of its operations are done, it is reached.
-struct Moment {
-  uint32_t stream = 0;
-  uint64_t number = 0;
-};
-
 /// A device: memory, programs, and streams of operations, which run lazily - when they are waited for -, one
-/// after the other in an order among the streams that the seed gives. After an operation has failed no other
-/// runs.
+/// after the other in an order among the streams that the seed gives. An odd seed draws each time which of
+/// the streams that can go on does; an even one has a stream go on as long as it can, while others
+/// starve, and now and then chooses anew. After an operation has failed no other runs.
 class Device {
  public:
   explicit Device(const DeviceOptions& options);
@@ -63,6 +59,8 @@ class Device {
   /// Operations put into `stream` from now on wait for a moment.
   void wait_for(uint32_t stream, const Moment& moment);
   bool is_reached(const Moment& moment) const;
+  /// Operations put into `stream` from now on wait for something elsewhere that all streams may come before.
+  void wait_elsewhere(uint32_t stream);
 
   /// Runs operations until the moment is reached; or until all are done. Where nothing can run, or the device
   /// has failed, they return at once.
@@ -70,6 +68,8 @@ class Device {
   void run_all();
   /// Runs one operation, if one can run; whether it did.
   bool step();
+  /// Whether a moment is reached, for the host, which goes on after it if it is.
+  bool is_passed(const Moment& moment);
 
   /// Runs a launch now. A fault makes the device fail.
   void launch(const Program& program, const Function& kernel, const LaunchShape& shape,
@@ -108,8 +108,13 @@ class Device {
   std::optional<Fault> failure_;
   LaunchCounts counts_{};
   uint64_t random_;
+  std::vector<uint64_t> ranks_{};     ///< by stream, of an even seed: the lowest one goes on
+  std::optional<QueueWatch> queues_;  ///< where races are found
+  Moment running_{};                  ///< after the operation that runs
 
   bool is_ready(const Stream& stream) const;
+  uint32_t chosen_of(const std::vector<uint32_t>& ready);
+  void touch(uint64_t address, uint64_t bytes, Access access, const char* who);
   void fail(const Fault& fault);
 };
 

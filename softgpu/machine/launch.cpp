@@ -206,6 +206,7 @@ LaunchCounts run_kernel(const Program& program, const Function& kernel, const La
     watch = std::make_unique<Watch>(uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2]);
   LaunchState state{program, kernel, shape, parameters, memory, options.limit, watch.get()};
   state.printed = options.printed;
+  state.touched = options.touched;
   state.is_cooperative = options.all_resident;
   state.is_watched = watch != nullptr || memory.watches_writes();
   const Workspace workspace(memory, options.all_resident);

@@ -11,6 +11,8 @@
 
 namespace softgpu {
 
+class Touched;
+
 struct LaunchOptions {
   /// 0: blocks one after the other and warps in their order; else in an order drawn from it, up to eight
   /// blocks alternately.
@@ -21,6 +23,7 @@ struct LaunchOptions {
   uint64_t limit = uint64_t{1} << 40;  ///< instructions of threads until Timeout
   bool finds_races = false;            ///< races on shared and global memory are faults
   std::string* printed = nullptr;      ///< what printf of the kernel writes is added to it
+  Touched* touched = nullptr;          ///< where `finds_races`: what it touches is added to it
 };
 
 struct LaunchShape {

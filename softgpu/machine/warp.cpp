@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "softgpu/machine/queue_watch.h"
+
 namespace softgpu {
 
 namespace {
@@ -549,6 +551,10 @@ void Warp::watch(const Instruction& i, Allocation* where, uint64_t at, uint32_t 
           i, lane);
   }
   if (launch.watch == nullptr) return;
+  if (launch.touched != nullptr && where != nullptr) {
+    const bool is_strong = access == Access::Write && (i.flags & flag::kStrong) != 0;
+    launch.touched->add(*where, at, bytes, is_strong ? Access::Atomic : access);
+  }
   if ((i.flags & flag::kRelease) != 0) fence();
   Watch::Touch now;
   now.block = block.number;

@@ -36,8 +36,9 @@ struct LaunchState {
   const std::vector<std::byte>& parameters;
   Memory& memory;
   uint64_t limit;
-  Watch* watch = nullptr;   ///< null: races are not detected
-  bool is_watched = false;  ///< for races, or for reads of unwritten memory
+  Watch* watch = nullptr;      ///< null: races are not detected
+  bool is_watched = false;     ///< for races, or for reads of unwritten memory
+  Touched* touched = nullptr;  ///< null: what it touches is not asked for
   LaunchCounts counts{};
   std::string* printed = nullptr;  ///< null: printf is silent
   bool is_cooperative = false;
