@@ -63,6 +63,7 @@ CudaDevice::CudaDevice(const CudaDriver& driver, std::string kind, int index)
   if (driver.has_capabilities()) {
     properties_.capability = attribute(kCudaCapabilityMajor) * 10 + attribute(kCudaCapabilityMinor);
     check(driver.version(&properties_.driver), "the driver's version");
+    properties_.copy_engines = attribute(kCudaCopyEngines);
   }
   properties_.code = driver.code_of(number_, properties_.capability);
   properties_.processors = attribute(kCudaProcessors);
@@ -70,6 +71,7 @@ CudaDevice::CudaDevice(const CudaDriver& driver, std::string kind, int index)
   properties_.block_threads = attribute(kCudaBlockThreads);
   properties_.block_memory = std::max(attribute(kCudaBlockMemory), attribute(kCudaBlockMemoryOptIn));
   properties_.grid = {attribute(kCudaGridX), attribute(kCudaGridY), attribute(kCudaGridZ)};
+  if (properties_.copy_engines > 0) copies_ = &queues_.emplace(*this, own_);
 }
 
 bool CudaDevice::lives(uint64_t life) const noexcept {
@@ -123,10 +125,16 @@ std::unique_ptr<Stream> CudaDevice::make_stream(int priority) {
   return made;
 }
 
-std::unique_ptr<Event> CudaDevice::make_event() {
+std::unique_ptr<Stream> CudaDevice::make_upload_stream() {
+  std::unique_ptr<Stream> made = make_stream(0);
+  pool_.wait_in(*made);
+  return made;
+}
+
+std::unique_ptr<Event> CudaDevice::new_event(unsigned flags) {
   const Active active(*this);
   CudaEventHandle handle = nullptr;
-  check(driver_.event_create(&handle, 0), "a new event");
+  check(driver_.event_create(&handle, flags), "a new event");
   return std::make_unique<CudaEvent>(*this, life_.load(std::memory_order_relaxed), handle);
 }
 
@@ -437,6 +445,12 @@ bool CudaDevice::is_passed(Mark mark) {
   if (result == kCudaNotReady) return false;
   check(result, "an event");
   return true;
+}
+
+void CudaDevice::let_wait(const Stream& stream, Mark mark) {
+  check(driver_.stream_wait(static_cast<const CudaStream&>(stream).handle_,
+                            static_cast<CudaEventHandle>(mark), 0),
+        "ordering streams");
 }
 
 void CudaDevice::drop(Mark mark) noexcept { spare_marks_.push_back(static_cast<CudaEventHandle>(mark)); }

@@ -4,10 +4,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "devices/copy_queues.h"
 #include "devices/cuda_driver.h"
 #include "devices/driver_device.h"
 #include "devices/libraries.h"
@@ -110,7 +112,9 @@ class CudaDevice final : public DriverDevice {
   CudaDevice(const CudaDriver& driver, std::string kind, int index);
 
   std::unique_ptr<Stream> make_stream(int priority) override;
-  std::unique_ptr<Event> make_event() override;
+  std::unique_ptr<Event> make_event() override { return new_event(0); }
+  std::unique_ptr<Event> make_point() override { return new_event(kCudaEventNoTiming); }
+  std::unique_ptr<Stream> make_upload_stream() override;
   void order(Stream& before, Stream& after) override;
   Address allocate(int64_t bytes) override;
   void free(Address address) noexcept override;
@@ -181,6 +185,7 @@ class CudaDevice final : public DriverDevice {
   std::atomic<uint64_t> life_{1};
   CudaContextHandle context_ = nullptr;
   CudaStream own_;
+  std::optional<CopyQueues> queues_{};
 
   std::vector<const CudaDevice*> peers_{};  ///< whose memory it may access; under `mutex_`
 
@@ -215,6 +220,7 @@ class CudaDevice final : public DriverDevice {
   void reach(const CudaDevice& other);
   /// An event at the end of a stream of this device's, which others wait for.
   CudaEventHandle marked(CudaStreamHandle stream);
+  std::unique_ptr<Event> new_event(unsigned flags);
   void* new_pinned(int64_t bytes, unsigned flags);
 
   Address take(int64_t bytes) override;
@@ -223,6 +229,7 @@ class CudaDevice final : public DriverDevice {
   void wait(const Stream& stream) override;
   Mark mark(const Stream& stream) override;
   bool is_passed(Mark mark) override;
+  void let_wait(const Stream& stream, Mark mark) override;
   void drop(Mark mark) noexcept override;
 };
 

@@ -33,6 +33,7 @@ enum CudaAttribute : int {
   kCudaBlockMemory = 8,
   kCudaWarp = 10,
   kCudaProcessors = 16,
+  kCudaCopyEngines = 40,
   kCudaCapabilityMajor = 75,
   kCudaCapabilityMinor = 76,
   kCudaManaged = 83,

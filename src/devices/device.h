@@ -49,7 +49,8 @@ struct Properties {
   int driver = 0;      ///< the driver's version, 1000 times the major one; 0: not known
   int64_t memory = 0;  ///< bytes
   int processors = 0;  ///< blocks run on
-  int warp = 32;       ///< threads that run in lock step; 1: kernels may rely on none
+  int copy_engines = 0;           ///< that copy from and to the host while kernels run; 0: none, or not known
+  int warp = 32;                  ///< threads that run in lock step; 1: kernels may rely on none
   bool has_grid_barriers = true;  ///< all blocks of a launch can be resident at once
   int block_threads = 0;          ///< of a block, at most
   int64_t block_memory = 0;       ///< shared memory of a block, at most, in bytes
@@ -70,6 +71,7 @@ struct Traffic {
   int64_t to_host;
 };
 
+class CopyQueues;
 class Device;
 class Libraries;
 class Sequence;
@@ -156,6 +158,11 @@ class Device {
   /// nearest that it has.
   virtual std::unique_ptr<Stream> make_stream(int priority = 0) = 0;
   virtual std::unique_ptr<Event> make_event() = 0;
+  /// An event without a time.
+  virtual std::unique_ptr<Event> make_point() { return make_event(); }
+  /// A stream whose work rather waits for memory that another stream still uses than that there is more of it
+  /// (pool.h).
+  virtual std::unique_ptr<Stream> make_upload_stream() { return make_stream(); }
   /// Operations put into `after` from now on wait for those that are in `before` now.
   virtual void order(Stream& before, Stream& after);
 
@@ -185,6 +192,9 @@ class Device {
   /// From another device's memory: after what is in that device's stream of the calling thread, which does
   /// not go on before it is done. False: the two do not copy from each other.
   virtual bool copy_from(Device& other, Address to, Address from, int64_t bytes);
+  /// Where copies overlap kernels; null: the device does one thing after the other. Lives as long as the
+  /// device.
+  CopyQueues* copies() const { return copies_; }
   Traffic traffic() const { return {to_device_, to_host_}; }
   /// Host memory that copies need not wait for; null if there is none.
   virtual void* allocate_pinned(int64_t bytes) = 0;
@@ -244,6 +254,8 @@ class Device {
   void count_to_device(int64_t bytes) { to_device_.fetch_add(bytes, std::memory_order_relaxed); }
   void count_to_host(int64_t bytes) { to_host_.fetch_add(bytes, std::memory_order_relaxed); }
   void count_launch() { launches_.fetch_add(1, std::memory_order_relaxed); }
+
+  CopyQueues* copies_ = nullptr;
 
  private:
   std::atomic<int64_t> to_device_{0}, to_host_{0}, launches_{0};

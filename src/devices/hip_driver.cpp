@@ -57,6 +57,7 @@ int hip_attribute(CudaAttribute which) {
     case kCudaCapabilityMinor: return 61;
     case kCudaManaged: return 24;
     case kCudaConcurrentManaged: return 9;
+    case kCudaCopyEngines: return 0;
   }
   return 0;
 }

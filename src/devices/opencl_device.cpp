@@ -325,6 +325,11 @@ PoolSource::Mark OpenClDevice::mark(const Stream& stream) {
 
 bool OpenClDevice::is_passed(Mark mark) { return is_complete(static_cast<OpenClEventHandle>(mark)); }
 
+void OpenClDevice::let_wait(const Stream& /*stream*/, Mark mark) {
+  auto* const event = static_cast<OpenClEventHandle>(mark);
+  (void)driver_.event_wait(1, &event);
+}
+
 void OpenClDevice::drop(Mark mark) noexcept {
   (void)driver_.event_release(static_cast<OpenClEventHandle>(mark));
 }

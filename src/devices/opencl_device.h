@@ -185,6 +185,8 @@ class OpenClDevice final : public DriverDevice {
   void wait(const Stream& stream) override;
   Mark mark(const Stream& stream) override;
   bool is_passed(Mark mark) override;
+  /// The host waits.
+  void let_wait(const Stream& stream, Mark mark) override;
   void drop(Mark mark) noexcept override;
 };
 

@@ -49,6 +49,11 @@ void Pool::free(Address address, const Stream& stream) noexcept {
   live_.erase(found);
 }
 
+void Pool::wait_in(const Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  kept_of(&stream).waits = true;
+}
+
 MemoryUse Pool::use() const {
   const std::lock_guard lock(mutex_);
   return {limit_, in_use_, kept_bytes_, peak_};
@@ -120,10 +125,21 @@ std::pair<Address, int64_t> Pool::reuse(int64_t size, const Stream& stream) {
     kept_bytes_ -= found->first;
     return {address, found->first};
   }
+  const bool waits =
+      std::ranges::any_of(kept_, [&](const auto& kept) { return kept->stream == &stream && kept->waits; });
   for (const auto& kept : kept_) {  // those of others: the one that was freed first
     if (kept->stream == &stream) continue;
     const auto found = candidates(*kept);
-    if (found == kept->blocks.end() || !has_passed(*kept, found->second.front().number)) continue;
+    if (found == kept->blocks.end()) continue;
+    const uint64_t number = found->second.front().number;
+    if (!has_passed(*kept, number)) {
+      if (!waits) continue;
+      mark(*kept);  // for the next ones: this one waits for the first that is late enough
+      if (found->second.size() < kBusy) continue;
+      source_.let_wait(stream, std::ranges::lower_bound(kept->marks, number, {}, [](const auto& mark) {
+                                 return mark.first;
+                               })->second);
+    }
     const Address address = found->second.front().address;
     found->second.pop_front();
     kept_bytes_ -= found->first;
@@ -170,9 +186,13 @@ bool Pool::has_passed(Kept& kept, uint64_t number) {
     all_passed(kept);
     return true;
   }
-  if (kept.marks.empty() || kept.marks.back().first < number)
-    kept.marks.emplace_back(kept.freed, source_.mark(*kept.stream));
+  if (kept.marks.empty() || kept.marks.back().first < number) mark(kept);
   return false;
+}
+
+void Pool::mark(Kept& kept) {
+  if (kept.marks.empty() || kept.marks.back().first < kept.freed)
+    kept.marks.emplace_back(kept.freed, source_.mark(*kept.stream));
 }
 
 void Pool::all_passed(Kept& kept) noexcept {

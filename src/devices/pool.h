@@ -32,6 +32,8 @@ class PoolSource {
   virtual Mark mark(const Stream& stream) = 0;
   /// Whether the stream has come to the mark. Throws DeviceError.
   virtual bool is_passed(Mark mark) = 0;
+  /// What is put into the stream from now on waits for the mark. Throws DeviceError.
+  virtual void let_wait(const Stream& stream, Mark mark) = 0;
   virtual void drop(Mark mark) noexcept = 0;
 };
 
@@ -53,6 +55,11 @@ class Pool {
 
   /// Throws OutOfMemory, or DeviceError for a failure of the source.
   Address allocate(int64_t bytes, const Stream& stream);
+  /// From now on an allocation in the stream is given a block that another stream has freed and not passed,
+  /// and the stream waits for that free, where there are `kBusy` such blocks: who only copies into new memory
+  /// would else take more and more, ahead of who uses it.
+  void wait_in(const Stream& stream);
+  static constexpr size_t kBusy = 2;
   /// Does nothing for what it did not allocate.
   void free(Address address, const Stream& stream) noexcept;
   MemoryUse use() const;
@@ -77,6 +84,7 @@ class Pool {
     uint64_t passed = 0;   ///< how many of these frees it has passed
     std::deque<std::pair<uint64_t, PoolSource::Mark>> marks{};  ///< number of the last free before each
     std::map<int64_t, std::deque<Block>> blocks{};              ///< by size
+    bool waits = false;                                         ///< `wait_in`
   };
 
   PoolSource& source_;
@@ -93,6 +101,8 @@ class Pool {
   std::pair<Address, int64_t> fetch(int64_t size, const Stream& stream, int64_t bytes);
   Address take_new(int64_t size);
   bool has_passed(Kept& kept, uint64_t number);
+  /// A mark after all frees until now.
+  void mark(Kept& kept);
   void all_passed(Kept& kept) noexcept;
   void wait_for_streams();
   int64_t give_back(int64_t bytes) noexcept;

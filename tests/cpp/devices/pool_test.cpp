@@ -56,6 +56,11 @@ class FakeSource final : public PoolSource {
     const auto& [stream, at] = *static_cast<std::pair<const FakeStream*, uint64_t>*>(mark);
     return stream->done >= at;
   }
+  void let_wait(const Stream& stream, Mark mark) override {
+    const auto& [other, at] = *static_cast<std::pair<const FakeStream*, uint64_t>*>(mark);
+    ordered.emplace_back(&stream, at);
+    EXPECT_NE(other, &stream);
+  }
   void drop(Mark mark) noexcept override {
     --marks;
     delete static_cast<std::pair<const FakeStream*, uint64_t>*>(mark);
@@ -65,6 +70,7 @@ class FakeSource final : public PoolSource {
   int64_t memory = int64_t{1} << 40, used = 0;
   Address next = 0;
   int takes = 0, waits = 0, marks = 0;
+  std::vector<std::pair<const Stream*, uint64_t>> ordered;
   bool refuses = false, is_broken = false;
 };
 
@@ -107,6 +113,26 @@ TEST_F(PoolTest, AStreamGetsWhatItFreedLastAtOnce) {
   EXPECT_EQ(pool.allocate(1024, a), p);
   EXPECT_EQ(source.takes, 2);
   EXPECT_EQ(source.marks, 0);
+}
+
+TEST_F(PoolTest, AStreamThatMayWaitTakesNoMoreThanAFewBlocks) {
+  pool.wait_in(b);
+  std::vector<Address> taken;
+  for (uint64_t k = 0; k < 20; ++k) {  // b fills a block, a works on it and frees it, and never gets on
+    const Address p = pool.allocate(1000, b);
+    taken.push_back(p);
+    a.put = k + 1;
+    pool.free(p, a);
+  }
+  EXPECT_LE(source.takes, 4);
+  ASSERT_FALSE(source.ordered.empty());
+  for (const auto& [stream, at] : source.ordered) EXPECT_EQ(stream, &b);
+  EXPECT_LT(source.ordered.back().second, 20u);  // not for the last work
+  EXPECT_GT(source.ordered.back().second, 15u);
+  const int takes = source.takes;
+  FakeStream c;
+  pool.allocate(1000, c);  // another one does not wait
+  EXPECT_EQ(source.takes, takes + 1);
 }
 
 TEST_F(PoolTest, OthersGetItWhenTheStreamHasPassedTheFree) {
