@@ -234,6 +234,10 @@ if any(name.startswith("INGOT_") for name in _os.environ):
         prange = range  # type: ignore[assignment]
     if _os.environ.get("INGOT_PROFILE") or _os.environ.get("INGOT_PROFILE_TRACE"):
         from . import _profile  # counts from here on
+    if not _environment.value_of("INGOT_OVERLAP"):
+        from . import _ingot
+
+        _ingot.overlap_copies(False)
 
 
 __all__ = [

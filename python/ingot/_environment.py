@@ -59,6 +59,7 @@ VARIABLES = {
     "INGOT_KERNELS": Variable("compiled or interpreted", _word("compiled", "interpreted"), "compiled"),
     "INGOT_LAZY": Variable("1 or 0", _switch, True),
     "INGOT_NUM_THREADS": Variable(f"a number of threads from 1 to {MOST_THREADS}", _number(1, MOST_THREADS)),
+    "INGOT_OVERLAP": Variable("1 or 0", _switch, True),
     "INGOT_PERF": Variable("1 or 0", _word("0", "1"), "0"),
     "INGOT_PROFILE": Variable("a file", str),
     "INGOT_PROFILE_TRACE": Variable("a file", str),

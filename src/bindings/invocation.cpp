@@ -77,8 +77,12 @@ bool Invocation::run_on_device() {
   if (devices::Recording::of_thread() != nullptr)
     eager::GraphRecorder::begin_call(nb::find(code()), code().info(), outside_.errors);
   const bool has_returned = Execution::run(frame_.slots());
-  for (PyObject* const leaf : leaves_)
-    if (eager::is_device_array(leaf)) eager::device_array(leaf).memory->used_in(*stream_);
+  if (devices::CopyQueues* const queues = target_.device->copies();
+      queues != nullptr && stream_ == &queues->own() && devices::Recording::of_thread() == nullptr)
+    position_ = queues->advance();
+  for (size_t i = 0; i < leaves_.size(); ++i)
+    if (eager::is_device_array(leaves_[i]))
+      eager::device_array(leaves_[i]).memory->used_in(*stream_, position_, is_written(i));
   finish(has_returned);
   return has_returned;
 }
@@ -86,8 +90,9 @@ bool Invocation::run_on_device() {
 /// Whatever stream has been set and used outside.
 void Invocation::take_stream() {
   if (&target_.device->stream() != stream_) target_.device->use_stream(stream_);
-  for (PyObject* const leaf : leaves_)
-    if (eager::is_device_array(leaf)) eager::device_array(leaf).memory->use();
+  for (size_t i = 0; i < leaves_.size(); ++i)
+    if (eager::is_device_array(leaves_[i])) eager::device_array(leaves_[i]).memory->use(is_written(i));
+  if (moved_) moved_->use();
   for (const auto& [buffer, array] : rare().memories)
     if (eager::is_device_array(array.ptr())) eager::device_array(array.ptr()).memory->use();
 }
@@ -204,15 +209,26 @@ nb::object Invocation::results(const nb::tuple& buffers) {
 nb::object Invocation::owning(const Window& window, runtime::Buffer* buffer) {
   runtime::OwnedBuffer owned = call().take(buffer);
   if (owned->release == nullptr) return owning_array(std::move(owned), window);
-  return eager::new_device_array(window, true,
-                                 std::make_shared<eager::DeviceMemory>(*target_.device, std::move(owned)));
+  return eager::new_device_array(window, true, written(std::move(owned)));
+}
+
+/// What the call has made, on its device.
+std::shared_ptr<eager::DeviceMemory> Invocation::written(runtime::OwnedBuffer buffer) const {
+  auto memory = std::make_shared<eager::DeviceMemory>(*target_.device, std::move(buffer));
+  if (&memory->last() == stream_) memory->set_written(position_);
+  return memory;
+}
+
+/// Whether the code may write into the memory of an argument.
+bool Invocation::is_written(size_t leaf) const {
+  return leaf >= code().params().size() || code().params()[leaf].is_written;
 }
 
 nb::object Invocation::memory_of(runtime::Buffer* buffer) {
   nb::object& memory = rare().memories[buffer];
   if (memory.is_valid()) return memory;
   if (buffer->release != nullptr) {
-    memory = eager::bytes_on(std::make_shared<eager::DeviceMemory>(*target_.device, call().take(buffer)));
+    memory = eager::bytes_on(written(call().take(buffer)));
     return memory;
   }
   nb::object owner = nb::steal(PyCapsule_New(call().take(buffer).release(), nullptr, free_memory));

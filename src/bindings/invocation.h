@@ -100,6 +100,8 @@ class Invocation : public Execution {
   nb::object outward(runtime::ViewSlot& view, const SlotType& type);
   bool run_on_device();
   void take_stream();
+  std::shared_ptr<eager::DeviceMemory> written(runtime::OwnedBuffer buffer) const;
+  bool is_written(size_t leaf) const;
   void finish(bool has_returned);
   runtime::Buffer* home_of(runtime::Buffer* buffer);
   void renew_homes();
@@ -110,6 +112,7 @@ class Invocation : public Execution {
   const CallTarget target_;
   const std::span<PyObject* const> leaves_;
   devices::Stream* const stream_;  ///< of a device's call, from its begin to its end
+  eager::DeviceMemory::Position position_ = devices::CopyQueues::kEnd;  ///< of a device's call that is over
   std::optional<Moved> moved_;
   Frame frame_;
   std::unique_ptr<Rare> rare_;  ///< made when it is first asked for

@@ -71,9 +71,9 @@ void Moved::move(Region& region) {
                                                           nb::borrow(given_[region.leaves[0]]));
   } else {
     const auto pad = static_cast<int64_t>(reinterpret_cast<uintptr_t>(region.low) % kAlignment);
-    region.memory = eager::DeviceMemory::allocate(device_, size + pad);
+    region.memory = eager::DeviceMemory::allocate_for_copy(device_, size + pad);
     region.there = region.memory->data() + pad;
-    eager::write_now(device_, eager::address_of(region.there), region.low, size);
+    region.memory->write(eager::address_of(region.there), region.low, size);
   }
   for (const size_t leaf : region.leaves) {
     PyArrayObject* const array = as_array(given_[leaf]);

@@ -46,6 +46,10 @@ class Moved {
     }
     send_again(before);
   }
+  /// Before the thread's stream is given the call.
+  void use() {
+    for (const Region& region : regions_) region.memory->use();
+  }
   bool is_moved(size_t leaf) const { return leaves_[leaf] != given_[leaf]; }
   /// What a device's address in a leaf's memory is in the array that was moved.
   std::byte* home_of(size_t leaf, std::byte* address) const;

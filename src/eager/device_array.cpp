@@ -49,10 +49,11 @@ bool is_known(PyObject* object) {
   throw nb::python_error();
 }
 
-std::shared_ptr<DeviceMemory> memory_for(const Window& window, Device& device) {
+std::shared_ptr<DeviceMemory> memory_for(const Window& window, Device& device,
+                                         decltype(&DeviceMemory::allocate) make = &DeviceMemory::allocate) {
   compute_under_pressure(device, window.strided().bytes());
   try {
-    return DeviceMemory::allocate(device, window.strided().bytes());
+    return make(device, window.strided().bytes());
   } catch (const devices::OutOfMemory& error) {
     raise_no_memory(window, device, error);
   }
@@ -80,7 +81,7 @@ void read(Device& device, void* to, const std::byte* from, int64_t bytes) {
 nb::object reach_on_host(const DeviceArray& array, runtime::OwnedBuffer& buffer) {
   const auto [low, high] = array.window.strided().reach();
   buffer = host_buffer(high - low);
-  read(array.device(), buffer->data, array.window.data + low, high - low);
+  array.memory->read(buffer->data, address_of(array.window.data + low), high - low);
   Window window = array.window;
   window.data = buffer->data - low;
   return array_on(window, true);
@@ -138,8 +139,18 @@ void DeviceMemory::give_back() noexcept {
 }
 
 void DeviceMemory::use_in(devices::Stream& stream) {
-  device_.order(*last_, stream);
+  const devices::Recording::Suspended suspended;
+  if (after_ != nullptr) after_->let_wait(stream);
+  else device_.order(*last_, stream);
+  after_.reset();
   last_ = &stream;
+  written_ = devices::CopyQueues::kEnd;  // perhaps in the stream before
+}
+
+void DeviceMemory::used_besides(devices::Stream& stream) {
+  device_.order(stream, *last_);
+  after_.reset();
+  used_ = written_ = devices::CopyQueues::kEnd;
 }
 
 std::shared_ptr<DeviceMemory> DeviceMemory::allocate(Device& device, int64_t bytes) {
@@ -148,6 +159,91 @@ std::shared_ptr<DeviceMemory> DeviceMemory::allocate(Device& device, int64_t byt
                                           runtime::OwnedBuffer(runtime::allocate_on_device(&device, bytes)));
   const Address address = device.allocate(bytes);
   return std::shared_ptr<DeviceMemory>(new DeviceMemory(device, address, bytes));
+}
+
+namespace {
+
+/// Part of the closed list of process-wide state.
+bool has_overlap = true;
+
+/// Where copies of the calling thread overlap kernels; null: they go into its stream.
+devices::CopyQueues* queues_of(const Device& device) {
+  devices::CopyQueues* const queues = device.copies();
+  const bool is_there = queues != nullptr && has_overlap && devices::Recording::of_thread() == nullptr &&
+                        &const_cast<Device&>(device).stream() == &queues->own();
+  return is_there ? queues : nullptr;
+}
+
+}  // namespace
+
+void overlap_copies(bool is_wanted) { has_overlap = is_wanted; }
+
+std::shared_ptr<DeviceMemory> DeviceMemory::allocate_for_copy(Device& device, int64_t bytes) {
+  devices::CopyQueues* const queues = bytes < devices::CopyQueues::kLeast ? nullptr : queues_of(device);
+  if (queues == nullptr) return allocate(device, bytes);
+  const devices::CopyQueues::Inside inside(device, queues->uploads());
+  return allocate(device, bytes);
+}
+
+/// Others may use shared memory at any time, in the order of the device's own stream.
+devices::CopyQueues* DeviceMemory::queues() const {
+  return is_shared_ || is_of_graph_ ? nullptr : queues_of(device_);
+}
+
+void DeviceMemory::write(Address to, const void* from, int64_t bytes) {
+  if (bytes == 0) return;
+  devices::CopyQueues* const copies = queues();
+  devices::Stream* const uploads =
+      copies == nullptr || bytes < devices::CopyQueues::kLeast ? nullptr : &copies->uploads();
+  if (uploads == nullptr || (last_ != uploads && last_ != &copies->own())) {
+    use();
+    write_now(device_, to, from, bytes);
+    if (copies == nullptr) return;
+    copies->be_exact();
+    set_written(copies->advance());
+    return;
+  }
+  if (last_ != uploads) copies->let_wait(*uploads, used_);
+  last_ = uploads;
+  after_.reset();
+  const std::shared_ptr<DeviceMemory> kept = shared_from_this();
+  {
+    const nb::gil_scoped_release released;
+    copies->upload(to, from, bytes);
+  }
+  if (last_ == uploads) after_ = copies->upload_point();
+  else used_besides(*uploads);
+}
+
+void DeviceMemory::read(void* to, Address from, int64_t bytes) {
+  if (bytes == 0) return;
+  devices::CopyQueues* const copies = queues();
+  const bool is_own = copies != nullptr && last_ == &copies->own();
+  devices::Stream* stream = nullptr;
+  if (is_own && !copies->is_last(written_)) stream = &copies->downloads_after(written_);
+  if (copies != nullptr && after_ != nullptr) stream = &copies->downloads_after(*after_);
+  if (is_own) copies->be_exact();
+  if (stream == nullptr) {
+    if (!is_own) use();
+    stream = &device_.stream();
+  }
+  const std::shared_ptr<DeviceMemory> kept = shared_from_this();
+  const nb::gil_scoped_release released;
+  const devices::CopyQueues::Inside inside(device_, *stream);
+  device_.read(to, from, bytes);
+  if (device_.is_pinned(to)) stream->synchronize();
+}
+
+void DeviceMemory::wait() {
+  devices::CopyQueues* const copies = queues();
+  devices::Stream* stream = last_;
+  if (copies != nullptr && last_ == &copies->own() && !copies->is_last(used_))
+    stream = &copies->downloads_after(used_);
+  const std::shared_ptr<devices::Event> after = after_;
+  const std::shared_ptr<DeviceMemory> kept = shared_from_this();
+  const nb::gil_scoped_release released;
+  if (after != nullptr) after->synchronize();
+  else stream->synchronize();
 }
 
 namespace {
@@ -199,8 +295,10 @@ nb::object to_device(nb::handle given, Device& device, bool is_late) {
     if (!array.is_valid()) throw nb::python_error();
   }
   Window window = window_of(as_array(array.ptr()));
-  std::shared_ptr<DeviceMemory> memory = memory_for(window, device);
-  (is_late ? write_late : write_now)(device, address_of(memory->data()), window.data, memory->size());
+  std::shared_ptr<DeviceMemory> memory =
+      memory_for(window, device, is_late ? &DeviceMemory::allocate : &DeviceMemory::allocate_for_copy);
+  if (is_late) write_late(device, address_of(memory->data()), window.data, memory->size());
+  else memory->write(address_of(memory->data()), window.data, memory->size());
   window.data = memory->data();
   return new_device_array(window, true, std::move(memory));
 }
@@ -212,12 +310,11 @@ void write_now(Device& device, Address to, const void* from, int64_t bytes) {
 }
 
 nb::object to_host(const DeviceArray& array) {
-  array.memory->use();
   const int64_t bytes = array.window.strided().bytes();
   runtime::OwnedBuffer buffer;
   if (array.window.strided().is_dense()) {
     buffer = host_buffer(bytes);
-    read(array.device(), buffer->data, array.window.data, bytes);
+    array.memory->read(buffer->data, address_of(array.window.data), bytes);
     Window window = array.window;
     window.data = buffer->data;
     return owning_array(std::move(buffer), window);
@@ -302,11 +399,7 @@ nb::object shown_by(nb::handle array, nb::handle stand_in) {
   return new_device_array(window_of(shown), it.is_writable && PyArray_ISWRITEABLE(shown), it.memory);
 }
 
-void wait(nb::handle array) {
-  devices::Stream& stream = checked(array).memory->last();
-  const nb::gil_scoped_release released;
-  stream.synchronize();
-}
+void wait(nb::handle array) { checked(array).memory->wait(); }
 
 /// Copies the elements into a NumPy array of the same shape and dtype. `is_late`: later, if it is pinned and
 /// has the array's layout.
@@ -322,9 +415,9 @@ void read_into(nb::handle array, nb::handle target, bool is_late) {
   const bool is_same_layout =
       std::equal(PyArray_STRIDES(to), PyArray_STRIDES(to) + it.window.rank, it.window.strides);
   if (it.window.strided().is_dense() && is_same_layout) {
+    if (!is_late) return it.memory->read(PyArray_DATA(to), address_of(it.window.data), bytes);
     it.memory->use();
     read(it.device(), PyArray_DATA(to), it.window.data, bytes);
-    if (!is_late && it.device().is_pinned(PyArray_DATA(to))) wait(array);
     return;
   }
   const nb::object values = to_host(it);
@@ -355,7 +448,6 @@ nb::object new_array(const nb::tuple& shape, nb::handle dtype, bool is_fortran, 
 void write_into(nb::handle array, nb::handle values, bool is_late) {
   DeviceArray& it = checked(array);
   compute_readers(*it.memory);
-  it.memory->use();
   PyArrayObject* const from = as_array(values.ptr());
   if (!PyArray_CheckExact(values.ptr()) || dtype_of(PyArray_TYPE(from)) != it.window.dtype ||
       PyArray_NDIM(from) != it.window.rank ||
@@ -366,9 +458,12 @@ void write_into(nb::handle array, nb::handle values, bool is_late) {
   const bool is_same_layout =
       std::equal(PyArray_STRIDES(from), PyArray_STRIDES(from) + it.window.rank, it.window.strides);
   if (it.window.strided().is_dense() && is_same_layout) {
-    (is_late ? write_late : write_now)(it.device(), address_of(it.window.data), PyArray_DATA(from), bytes);
+    if (!is_late) return it.memory->write(address_of(it.window.data), PyArray_DATA(from), bytes);
+    it.memory->use();
+    write_late(it.device(), address_of(it.window.data), PyArray_DATA(from), bytes);
     return;
   }
+  it.memory->use();
   Lent lent(it.device(), it.window);
   if (PyArray_CopyInto(as_array(lent.array().ptr()), from) != 0) throw nb::python_error();
   lent.give_back();
@@ -581,6 +676,7 @@ void bind_devices(nb::module_& m) {
         "A copy on another device; None: its elements are not contiguous, or the devices do not copy from "
         "each other.");
   m.def("wait", &wait);
+  m.def("overlap_copies", &overlap_copies, "is_wanted"_a, "Whether copies overlap kernels.");
   m.def(
       "share", [](nb::handle array) { share(*checked(array).memory); }, "array"_a,
       "From now on somebody else may write into the array's memory.");

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "devices/copy_queues.h"
 #include "devices/device.h"
 #include "devices/recording.h"
 #include "interop/arrays.h"
@@ -21,6 +22,8 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
  public:
   /// Of unspecified values. Throws devices::OutOfMemory.
   static std::shared_ptr<DeviceMemory> allocate(devices::Device& device, int64_t bytes);
+  /// The same, for `write`.
+  static std::shared_ptr<DeviceMemory> allocate_for_copy(devices::Device& device, int64_t bytes);
   /// What compiled code has allocated.
   DeviceMemory(devices::Device& device, runtime::OwnedBuffer buffer);
   /// What somebody else has allocated, and `owner` keeps alive.
@@ -34,20 +37,36 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   int64_t size() const { return size_; }
 
   /// @name The order of streams; wants the GIL
+  using Position = devices::CopyQueues::Position;
   /// Before the calling thread's stream is given something that uses the memory: it waits for the stream that
   /// has used the memory last.
-  void use() {
+  void use(bool is_written = true) {
     if (devices::Recording::of_thread() != nullptr) [[unlikely]]
       note();
+    used_ = devices::CopyQueues::kEnd;
+    if (is_written) written_ = devices::CopyQueues::kEnd;
     if (devices::Stream& now = device_.stream(); last_ != &now) [[unlikely]]
       use_in(now);
   }
-  /// After a stream has been given such things: if another stream has used the memory in between, that one
-  /// waits.
-  void used_in(devices::Stream& stream) {
+  /// After a stream has been given such things, up to a position if it is the device's own: if another stream
+  /// has used the memory in between, that one waits.
+  void used_in(devices::Stream& stream, Position position, bool is_written) {
     if (last_ != &stream) [[unlikely]]
-      device_.order(stream, *last_);
+      return used_besides(stream);
+    used_ = position;
+    if (is_written || written_ == devices::CopyQueues::kEnd) written_ = position;
   }
+  /// Of new memory: what has been put into the device's own stream up to there has written it.
+  void set_written(Position position) { used_ = written_ = position; }
+  /// Waits, without the GIL, for what uses it, and for nothing else where that is known.
+  void wait();
+
+  /// @name Copies from and to the host; want the GIL, and let go of it
+  /// Where the device has queues for copies, and the thread has set no stream, they overlap kernels that
+  /// do not use the memory (`overlap_copies`). The host's memory may be changed when `write` returns, and is
+  /// written when `read` does.
+  void write(devices::Address to, const void* from, int64_t bytes);
+  void read(void* to, devices::Address from, int64_t bytes);
   /// The stream that has used it last, after all others.
   devices::Stream& last() const { return *last_; }
   /// Whether it is the memory of a graph, made while that was recorded.
@@ -64,7 +83,10 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
  private:
   DeviceMemory(devices::Device& device, devices::Address address, int64_t size);
   void use_in(devices::Stream& stream);
+  void used_besides(devices::Stream& stream);
   void note();
+  /// For copies of the calling thread; null: they go into its stream.
+  devices::CopyQueues* queues() const;
   void give_back() noexcept;
 
   devices::Device& device_;
@@ -75,6 +97,9 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   bool is_read_ = false;
   bool is_shared_ = false;
   devices::Stream* last_;
+  Position used_ = devices::CopyQueues::kEnd;  ///< of the last use, where that was in the device's own stream
+  Position written_ = devices::CopyQueues::kEnd;  ///< of the last use that may have written it
+  std::shared_ptr<devices::Event> after_;         ///< the last use, an upload; null: the end of `last_`
   runtime::OwnedBuffer buffer_;
   nb::object owner_;
 };
@@ -110,6 +135,9 @@ nb::object bytes_on(std::shared_ptr<DeviceMemory> memory);
 nb::object to_device(nb::handle array, devices::Device& device, bool is_late = false);
 /// A copy as an array of NumPy's, in its order. Waits, without the GIL.
 nb::object to_host(const DeviceArray& array);
+
+/// Whether copies overlap kernels: from now on.
+void overlap_copies(bool is_wanted);
 
 /// Copies to the device, and waits where the host's memory would be read later.
 void write_now(devices::Device& device, devices::Address to, const void* from, int64_t bytes);

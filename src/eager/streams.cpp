@@ -99,12 +99,23 @@ nb::bytes cubin(const std::string& text, const devices::LoadOptions& options, in
   return nb::bytes(made->data(), made->size());
 }
 
-/// All that waits comes before.
-template <class It>
-void wait_for(It& it) {
+/// All that waits comes before, and all copies that overlap it.
+void complete(devices::Stream& stream) {
+  compute_all();
+  devices::CopyQueues* const queues = stream.device().copies();
+  if (queues != nullptr && &queues->own() == &stream) queues->join();
+}
+
+void wait_for(devices::Stream& stream) {
+  complete(stream);
+  const nb::gil_scoped_release released;
+  stream.synchronize();
+}
+
+void wait_for(devices::Event& event) {
   compute_all();
   const nb::gil_scoped_release released;
-  it.synchronize();
+  event.synchronize();
 }
 
 }  // namespace
@@ -114,13 +125,13 @@ void bind_streams(nb::module_& m) {
       .def_prop_ro("address", [](const StreamHandle& it) { return reinterpret_cast<uintptr_t>(it.it); })
       .def("synchronize", [](const StreamHandle& it) { wait_for(*it.it); })
       .def("is_done", [](const StreamHandle& it) {
-        compute_all();
+        complete(*it.it);
         return it.it->is_done();
       });
   nb::class_<EventHandle>(m, "EventHandle")
       .def("record",
            [](const EventHandle& it, const StreamHandle& stream) {
-             compute_all();
+             complete(*stream.it);
              it.it->record(*stream.it);
            })
       .def("let_wait",

@@ -102,6 +102,7 @@ def test_the_former_name_of_kept_memory_is_reported():
         ("INGOT_DISABLE", "1", True),
         ("INGOT_DISABLE", "0", False),
         ("INGOT_LAZY", "0", False),
+        ("INGOT_OVERLAP", "off", False),
         ("INGOT_CACHE_LIMIT", "0", 0),
         ("INGOT_CACHE_LIMIT", "1e9", 1 << 30),
         ("INGOT_CACHE_LIMIT", str(1 << 63), 1 << 30),
