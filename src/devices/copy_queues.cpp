@@ -60,8 +60,7 @@ void CopyQueues::let_wait(Stream& queue, Position position) {
 }
 
 Stream& CopyQueues::uploads() {
-  be_exact();
-  has_uploads_ = true;
+  renew();
   return *uploads_;
 }
 
@@ -102,6 +101,7 @@ bool CopyQueues::stage(Slot& slot, Address to, const std::byte* from, int64_t by
 }
 
 std::shared_ptr<Event> CopyQueues::upload_point() {
+  be_exact();
   has_uploads_ = true;
   std::shared_ptr<Event> point = device_.make_point();
   point->record(*uploads_);

@@ -199,7 +199,7 @@ void DeviceMemory::write(Address to, const void* from, int64_t bytes) {
     use();
     write_now(device_, to, from, bytes);
     if (copies == nullptr) return;
-    copies->be_exact();
+    copies->uploads();  // there are queues from now on, so that calls get marks
     set_written(copies->advance());
     return;
   }

@@ -37,6 +37,7 @@ TEST_F(DevicesTest, UploadsReadTheHostsMemoryBeforeTheyReturn) {
     queues.upload(q, pinned, 400);
     std::memset(pinned, 0, 400);
     EXPECT_EQ(&uploads, &queues.uploads());
+    queues.upload_point();
     queues.join();
     EXPECT_EQ(read(p, values.size()), expected);
     EXPECT_EQ(read(q, values.size()), expected);
@@ -100,6 +101,7 @@ TEST_F(DevicesTest, CopiesBeginAnewAfterAReset) {
     queues.uploads();
     const Address p = device_->allocate(400);
     queues.upload(p, counted(100, 3).data(), 400);
+    queues.upload_point();
     queues.join();
     launch("add", p, 100, 2);
     queues.advance();
@@ -125,7 +127,7 @@ TEST_F(DevicesTest, ACopyThatFailsLeavesTheOthersRight) {
     }
     fail(0, 2, nullptr);
     queues.upload(p, values.data(), bytes);
-    queues.uploads();
+    queues.upload_point();
     queues.join();
     EXPECT_EQ(read(p, values.size()), values) << n;
   }
