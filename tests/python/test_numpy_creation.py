@@ -3,7 +3,7 @@
 import ingot
 import numpy as np
 import pytest
-from support import MODES, check, jitted, with_each
+from support import MODES, check, jitted, refused, with_each
 
 A = np.arange(12.0).reshape(3, 4)
 BACKWARDS = np.arange(12, dtype="i2").reshape(3, 4)[::-1]
@@ -312,3 +312,17 @@ def test_counted_numbers_are_steps_from_the_first_to_the_second():
 def test_numbers_of_another_class_are_cast_when_they_fill():
     check(lambda x: (np.full(2, 3j, np.float32), np.full((), 2.7, np.int8), np.full_like(x, 3j), np.full_like(x, 2.5, np.uint8)), np.zeros(2))
     check(lambda: np.full(2, 300, np.uint8))
+
+
+def test_the_class_of_arrays_makes_new_ones():
+    def made(n):
+        a = np.ndarray((n, 3), dtype=np.float32)
+        b = np.ndarray(n)
+        c = np.ndarray([n, 2], np.int8, order="F")
+        for x in (a, b, c):
+            x[:] = 1
+        return a, b, c, isinstance(a, np.ndarray), type(b) is np.ndarray
+
+    check(made, 4)
+    check(lambda n: np.ndarray((n,)), -1)
+    refused(lambda x: np.ndarray((2,), x.dtype, x), np.ones(4), words="np.frombuffer")

@@ -84,6 +84,13 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     return a[None] if a.ndim == 0 else a
 
 
+@implements(np.ndarray)
+def ndarray(shape: Any, dtype: Any = float, buffer: Any = None, offset: Any = 0, strides: Any = None, order: Any = None) -> Any:
+    if buffer is not None or strides is not None:
+        primitives.refuse("`np.ndarray` of a buffer or with strides", "use np.frombuffer, or as_strided")
+    return np.empty(shape, dtype, "C" if order is None else order)
+
+
 def numbers_between(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
     """`np.arange` at a dtype: the steps from the first number to the second one, repeated at that dtype."""
     at = np.dtype(dtype)
