@@ -250,10 +250,8 @@ Indexing classify(Tracer& t, const Array& array, const Value& index, nb::handle 
 }
 
 void take_mask(Tracer& t, Indexing& result, const Value& mask, int axis, NodeId array) {
+  const NodeId flags = as_first_read(t.builder->function(), whole(t, mask));
   const int rank = *rank_of(mask);
-  const Array& given_mask = *mask.as<Array>();
-  const bool is_read = given_mask.type.is_view() && rank > 0;
-  const NodeId flags = is_read ? read_mask(*t.builder, given_mask.node) : whole(t, mask);
   for (int k = 0; k < rank; ++k) {
     const NodeId size = t.builder->length(array, axis + k);
     const NodeId given = t.builder->length(flags, k);

@@ -55,13 +55,15 @@ bool is_cheap(Op op) {
 
 }  // namespace
 
-NodeId read_mask(ir::Builder& builder, NodeId view) {
-  const ir::Function& f = builder.function();
-  for (const NodeId node : f.region_body(builder.current()) | std::views::reverse) {
-    if (f.op(node) == Op::read && f.operand(node, 0) == view) return node;
+NodeId as_first_read(const ir::Function& f, NodeId array) {
+  if (f.op(array) != Op::read) return array;
+  NodeId first = array;
+  for (const NodeId node : f.region_body(f[array].parent) | std::views::reverse) {
+    if (node > array) continue;
     if (may_write(f, node)) break;
+    if (f.op(node) == Op::read && f.operand(node, 0) == f.operand(array, 0)) first = node;
   }
-  return builder.make(Op::read, {view});
+  return first;
 }
 
 NodeId before_mask(ir::Builder& builder, NodeId value, NodeId mask) {

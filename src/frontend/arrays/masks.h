@@ -9,8 +9,8 @@ namespace ingot::frontend {
 /// rank; its other elements are arbitrary.
 ir::NodeId before_mask(ir::Builder& builder, ir::NodeId value, ir::NodeId mask);
 
-/// What a view is read as: what it has been read as before in the same region, with nothing written since,
-/// or anew. What a mask chooses has the same length each time then.
-ir::NodeId read_mask(ir::Builder& builder, ir::NodeId view);
+/// An array, or what its view was read as before in the same region, with nothing written between: what a
+/// mask chooses has the same length each time then.
+ir::NodeId as_first_read(const ir::Function& f, ir::NodeId array);
 
 }  // namespace ingot::frontend

@@ -4,7 +4,7 @@
 // the second one is never where the first one comes only later (it is at the same element, at one that has
 // been passed, at another field of its record). Or the first one does not come there within the largest
 // number of lanes. Where the two steps may differ, as between an element and the row that it scales, the
-// third case: what one touches in all iterations lies before what the other does.
+// third case: what one touches in all iterations is before what the other does.
 
 #include "transform/analyses/distances.h"
 
@@ -165,7 +165,7 @@ class Question {
       return near;
     const NodeId other_step = sum(second, step_of);
     const NodeId together = loops_.both(loops_.equal(step, other_step), near);
-    return loops_.either(together, are_apart(first, second, step, other_step, away));
+    return loops_.either(together, are_disjoint(first, second, step, other_step, away));
   }
 
  private:
@@ -189,7 +189,7 @@ class Question {
     return loops_.both(loops_.less_equal(stride, b_.index(kMostStride)), loops_.either(behind, beyond));
   }
   /// The third case.
-  NodeId are_apart(const Location& first, const Location& second, NodeId step, NodeId other_step,
+  NodeId are_disjoint(const Location& first, const Location& second, NodeId step, NodeId other_step,
                    NodeId away) {
     const NodeId last = loops_.subtract(use_(f_.operand(loop_, 0)), b_.index(1));
     const NodeId zero = b_.index(0);
