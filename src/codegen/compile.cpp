@@ -9,7 +9,6 @@
 #include <llvm/Transforms/IPO/MergeFunctions.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
@@ -25,6 +24,7 @@
 #include "codegen/device_code.h"
 #include "codegen/emit.h"
 #include "codegen/glue.h"
+#include "codegen/hoist.h"
 #include "codegen/join.h"
 #include "codegen/quick.h"
 #include "codegen/shares.h"
@@ -62,24 +62,6 @@ llvm::CodeGenOptLevel level_of(Effort effort) {
   }
   __builtin_unreachable();
 }
-
-/// Loops of more instructions keep their invariants where they are needed: before a loop around whole nests,
-/// the invariants of all of them would take more registers than there are.
-constexpr size_t kMostHoistedFrom = 500;
-
-class HoistFromSmallLoops : public llvm::PassInfoMixin<HoistFromSmallLoops> {
- public:
-  llvm::PreservedAnalyses run(llvm::Loop& loop, llvm::LoopAnalysisManager& analyses,
-                              llvm::LoopStandardAnalysisResults& results, llvm::LPMUpdater& updater) {
-    size_t size = 0;
-    for (const llvm::BasicBlock* block : loop.blocks()) size += block->size();
-    return size > kMostHoistedFrom ? llvm::PreservedAnalyses::all()
-                                   : hoist_.run(loop, analyses, results, updater);
-  }
-
- private:
-  llvm::LICMPass hoist_{llvm::LICMOptions()};
-};
 
 /// For each value, InstCombine looks at all conditions on the values that it is made of: where there are more
 /// branches than these, at too many.

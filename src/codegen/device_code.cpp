@@ -4,7 +4,6 @@
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
@@ -19,6 +18,7 @@
 #include "codegen/analyses.h"
 #include "codegen/device_function.h"
 #include "codegen/emit.h"
+#include "codegen/hoist.h"
 #include "codegen/shares.h"
 
 namespace ingot::codegen {
@@ -174,7 +174,7 @@ void DeviceCode::optimize(llvm::TargetMachine& machine) {
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(HoistFromSmallLoops(), true));
   for (llvm::Function& function : module_)
     if (!function.isDeclaration()) passes.run(function, analyses.functions);
 }
@@ -250,27 +250,25 @@ void DeviceCode::finish(const Options& options) {
 
 /// A thread takes the lock only while its iteration is the lowest that it knows of. Its work under the lock
 /// is inside the loop: threads in lock step wait for each other where the loop ends.
-llvm::Function* report_function(Unit& unit) {
-  if (llvm::Function* known = unit.find("ingot_report")) return known;
+llvm::Function* report_function(Unit& unit, size_t words) {
+  const std::string name = "ingot_report_" + std::to_string(words);
+  if (llvm::Function* known = unit.find(name)) return known;
   llvm::LLVMContext& context = unit.context;
   Builder b(context);
   llvm::Type* const pointer = b.getPtrTy();
-  llvm::Type* const parameters[] = {pointer,        b.getInt64Ty(), b.getInt32Ty(),
-                                    b.getInt32Ty(), b.getInt32Ty(), pointer};
-  auto* const function =
-      llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), parameters, false),
-                             llvm::GlobalValue::InternalLinkage, "ingot_report", unit.module);
+  std::vector<llvm::Type*> parameters{pointer, b.getInt64Ty(), b.getInt32Ty(), b.getInt32Ty()};
+  const size_t first_word = parameters.size();
+  parameters.insert(parameters.end(), words, b.getInt64Ty());
+  auto* const function = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), parameters, false),
+                                                llvm::GlobalValue::InternalLinkage, name, unit.module);
   function->addFnAttr(llvm::Attribute::NoInline);
   function->setDoesNotThrow();
-  const auto block = [&](const char* name) { return llvm::BasicBlock::Create(context, name, function); };
+  const auto block = [&](const char* label) { return llvm::BasicBlock::Create(context, label, function); };
   auto* const entry = block("entry");
   auto* const test = block("test");
   auto* const ask = block("ask");
   auto* const look = block("look");
   auto* const write = block("write");
-  auto* const words = block("words");
-  auto* const copy = block("copy");
-  auto* const rest = block("rest");
   auto* const give = block("give");
   auto* const done = block("done");
   Value* const report = function->getArg(0);
@@ -296,17 +294,10 @@ llvm::Function* report_function(Unit& unit) {
   b.SetInsertPoint(write);
   b.CreateStore(function->getArg(2), at(offsetof(entry::KernelError, status)), true);
   b.CreateStore(function->getArg(3), at(offsetof(entry::KernelError, site)), true);
-  b.CreateBr(words);
-  b.SetInsertPoint(words);
-  llvm::PHINode* const i = b.CreatePHI(b.getInt32Ty(), 2);
-  i->addIncoming(b.getInt32(0), write);
-  b.CreateCondBr(b.CreateICmpULT(i, function->getArg(4)), copy, rest);
-  b.SetInsertPoint(copy);
-  Value* const word = b.CreateLoad(b.getInt64Ty(), b.CreateGEP(b.getInt64Ty(), function->getArg(5), i));
-  b.CreateStore(word, b.CreateGEP(b.getInt64Ty(), at(offsetof(entry::KernelError, arguments)), i), true);
-  i->addIncoming(b.CreateAdd(i, b.getInt32(1)), copy);
-  b.CreateBr(words);
-  b.SetInsertPoint(rest);
+  for (size_t i = 0; i < words; ++i) {
+    Value* const to = at(offsetof(entry::KernelError, arguments) + i * sizeof(uint64_t));
+    b.CreateStore(function->getArg(static_cast<unsigned>(first_word + i)), to, true);
+  }
   kernels.fence(b, ir::Scope::Device);
   b.CreateStore(iteration, at(offsetof(entry::KernelError, iteration)), true);
   b.CreateBr(give);

@@ -60,8 +60,8 @@ class DeviceCode {
   std::vector<KernelName> names_;
 };
 
-/// `void (error report, i64 iteration, i32 status, i32 site, i32 count, words)`: reports an exception; that
-/// of the lowest iteration stays.
-llvm::Function* report_function(Unit& unit);
+/// `void (error report, i64 iteration, i32 status, i32 site, i64 word...)`: reports an exception with so many
+/// words; that of the lowest iteration stays. The words are arguments, lest they are in local memory.
+llvm::Function* report_function(Unit& unit, size_t words);
 
 }  // namespace ingot::codegen

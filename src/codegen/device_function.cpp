@@ -57,13 +57,10 @@ void DeviceFunction::leave(base::ExceptionKind kind, uint32_t site, std::span<Va
     Value* const all = b_.CreateMul(kernels_.grid_value(b_, GridValue::Blocks, axis), threads);
     iteration = b_.CreateAdd(b_.CreateMul(iteration, all), own);
   }
-  const auto count = static_cast<uint32_t>(shown.size());
-  Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
-  Value* const words = at_entry.CreateAlloca(b_.getInt64Ty(), at_entry.getInt32(std::max(count, 1U)));
-  for (uint32_t i = 0; i < count; ++i) b_.CreateStore(shown[i], field(words, 8 * i));
   const auto status = static_cast<uint32_t>(entry::status_of(kind));
-  b_.CreateCall(report_function(unit_), {target_->getArg(0), iteration, b_.getInt32(status),
-                                         b_.getInt32(site), b_.getInt32(count), words});
+  Parts given{target_->getArg(0), iteration, b_.getInt32(status), b_.getInt32(site)};
+  given.insert(given.end(), shown.begin(), shown.end());
+  b_.CreateCall(report_function(unit_, shown.size()), given);
   b_.CreateRetVoid();
 }
 
