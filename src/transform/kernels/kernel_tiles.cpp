@@ -31,6 +31,9 @@ constexpr int64_t kSumRegisters = 64;
 constexpr int64_t kRegister = 4;
 /// What one instruction loads.
 constexpr int64_t kAccess = 16;
+/// Elements of each operand that a thread puts into the block's memory at once: their addresses are in
+/// registers next to its sums.
+constexpr int64_t kLoadedAtOnce = 2;
 /// Iterations of the depth that are written one after the other.
 constexpr int64_t kUnrolled = 8;
 /// Iterations of the depth that are in the block's memory at once, at most; nests with fewer are not worth
@@ -321,8 +324,52 @@ Nodes KernelTiles::inits_of(Lane& lane) {
   if (tiling_.load) return {copies_.rebuilt(lane, tiling_.load)};
   Nodes inits;
   for (const NodeId init : source_.operands(tiling_.depth).subspan(1))
-    inits.push_back(copies_.value(lane, init));
+    inits.push_back(copies_.rebuilt(lane, init));
   return inits;
+}
+
+/// Computed where it is needed: before the depth and after it, lest it has registers in between.
+NodeId KernelTiles::position(const Side& side, int64_t lane) {
+  const NodeId own = loops_.add(side.start, b_.index(side.group.offset(lane, side.threads)));
+  if (!clamps_) return own;
+  return loops_.minimum(own, loops_.subtract(use_(source_.operand(side.level, 0)), b_.index(1)));
+}
+
+/// Whether a row or column is there, and of no other tile.
+NodeId KernelTiles::is_inside(const Side& side, int64_t lane) {
+  const NodeId own = loops_.add(side.start, b_.index(side.group.offset(lane, side.threads)));
+  return clamps_ ? loops_.less(own, use_(source_.operand(side.level, 0)))
+                 : loops_.less_equal(side.begin, own);
+}
+
+Nodes KernelTiles::loads_before() const {
+  Nodes loads;
+  for (const NodeId level : {tiling_.rows(), tiling_.columns()}) {
+    for (const NodeId node : source_.region_body(source_.region(level))) {
+      if (node == tiling_.columns() || node == tiling_.depth) break;
+      if (source_.op(node) == Op::load) loads.push_back(node);
+    }
+  }
+  return loads;
+}
+
+/// Whether what is loaded before the depth, what it begins with, or what it does needs the iteration of a
+/// level, but for what is in the block's memory.
+bool KernelTiles::is_used_before(NodeId level) const {
+  const NodeId iteration = parameter(level);
+  const std::function<bool(NodeId)> uses = [&](NodeId value) {
+    if (value == iteration) return true;
+    const bool is_staged = std::ranges::find(stages_, value, &Stage::load) != stages_.end();
+    return !is_staged && source_.encloses(tiling_.levels.front(), value) &&
+           std::ranges::any_of(source_.operands(value), uses);
+  };
+  Nodes roots = loads_before();
+  if (tiling_.load) roots.push_back(tiling_.load);
+  if (tiling_.store) roots.push_back(source_.operands(tiling_.store).back());
+  for (const NodeId init : source_.operands(tiling_.depth).subspan(1)) roots.push_back(init);
+  for (const NodeId given : source_.operands(source_.terminator(source_.region(tiling_.depth))))
+    roots.push_back(given);
+  return std::ranges::any_of(roots, uses);
 }
 
 /// What comes before the depth, for each row and column of the thread.
@@ -335,80 +382,107 @@ void KernelTiles::make_lanes(const Shape& shape, std::span<const NodeId> at, Nod
   }
   const NodeId x = loops_.both(thread, b_.index(across_ - 1));
   const NodeId y = b_.make(Op::right_shift, {thread, b_.index(count_bits(across_))});
-  const auto places = [&](NodeId level, NodeId tile, int64_t lanes, int64_t threads, NodeId own,
-                          const Nodes& loads, NodeId& first, Nodes& inside) {
+  const auto side = [&](NodeId level, NodeId tile, int64_t lanes, int64_t threads, NodeId own,
+                        const Nodes& loads) {
     const NodeId length = use_(source_.operand(level, 0));
-    const NodeId begin = loops_.multiply(tile, b_.index(lanes * threads));
-    first = clamps_ ? begin : loops_.minimum(begin, loops_.subtract(length, b_.index(lanes * threads)));
-    const Group group = group_of(lanes, loads);
-    const NodeId start = loops_.add(first, loops_.multiply(own, b_.index(group.size)));
-    Nodes all;
-    inside.clear();
-    for (int64_t i = 0; i < lanes; ++i) {
-      const NodeId position = loops_.add(start, b_.index(group.offset(i, threads)));
-      inside.push_back(clamps_ ? loops_.less(position, length) : loops_.less_equal(begin, position));
-      all.push_back(clamps_ ? loops_.minimum(position, loops_.subtract(length, b_.index(1))) : position);
-    }
+    Side made{
+        level,    lanes,   threads, group_of(lanes, loads), loops_.multiply(tile, b_.index(lanes * threads)),
+        NodeId(), NodeId()};
+    const NodeId last = loops_.subtract(length, b_.index(lanes * threads));
+    made.first = clamps_ ? made.begin : loops_.minimum(made.begin, last);
+    made.start = loops_.add(made.first, loops_.multiply(own, b_.index(made.group.size)));
+    made.is_used = is_used_before(level);
+    return made;
+  };
+  rows_ = side(tiling_.rows(), at[around], shape.rows, down_, y, tiling_.of_rows);
+  columns_ = side(tiling_.columns(), at[around + 1], shape.columns, across_, x, tiling_.of_columns);
+  const auto positions = [&](const Side& of) {
+    Nodes all(static_cast<size_t>(of.lanes));
+    if (!of.is_used) return all;
+    for (int64_t i = 0; i < of.lanes; ++i) all[static_cast<size_t>(i)] = position(of, i);
     return all;
   };
-  const Nodes rows =
-      places(tiling_.rows(), at[around], shape.rows, down_, y, tiling_.of_rows, first_row_, row_inside_);
-  const Nodes columns = places(tiling_.columns(), at[around + 1], shape.columns, across_, x,
-                               tiling_.of_columns, first_column_, column_inside_);
+  const Nodes rows = positions(rows_);
+  const Nodes columns = positions(columns_);
   lanes_.clear();
   for (const NodeId row : rows) {
     for (const NodeId column : columns) {
       Lane& lane = lanes_.emplace_back(outside_);
       lane[parameter(tiling_.rows()).index] = row;
       lane[parameter(tiling_.columns()).index] = column;
-      copies_.visit_region(lane, tiling_.rows(), tiling_.columns(), false);
-      copies_.visit_region(lane, tiling_.columns(), tiling_.depth, false);
+      prepare_lane(lane);
     }
   }
+}
+
+/// What is loaded before the depth, and what its iterations use of before.
+void KernelTiles::prepare_lane(Lane& lane) {
+  for (const NodeId load : loads_before()) copies_.rebuilt(lane, load);
+  const RegionId region = source_.region(tiling_.depth);
+  const std::function<void(NodeId)> make = [&](NodeId value) {
+    if (std::ranges::find(stages_, value, &Stage::load) != stages_.end() || value == tiling_.load) return;
+    if (source_.op(value) == Op::param && source_[value].parent == region) return;
+    if (!source_.encloses(region, value)) {
+      copies_.rebuilt(lane, value);
+    } else {
+      for (const NodeId operand : source_.operands(value)) make(operand);
+    }
+  };
+  if (tiling_.store) make(source_.operands(tiling_.store).back());
+  for (const NodeId given : source_.operands(source_.terminator(region))) make(given);
 }
 
 KernelTiles::Group KernelTiles::group_of(int64_t lanes, const Nodes& loads) const {
   return {std::clamp<int64_t>(kAccess / element_bytes(source_.type(loads[0]).dtype()), 1, lanes)};
 }
 
+/// The last strip may be shorter: threads then load the last iteration several times.
 Nodes KernelTiles::run_depth(const Shape& shape, NodeId thread, const Nodes& inits) {
   const NodeId count = loops_.maximum(use_(source_.operand(tiling_.depth, 0)), b_.index(0));
-  const NodeId strips = b_.make(Op::right_shift, {count, b_.index(count_bits(shape.depth))});
-  const NodeId in_strips = loops_.multiply(strips, b_.index(shape.depth));
-  const Nodes sums = loops_.loop(strips, inits, [&](auto at, auto carried) {
+  const NodeId strips = loops_.ceiling(count, b_.index(shape.depth));
+  std::vector<Type> types;
+  for (const NodeId init : inits) types.push_back(b_.function().type(init));
+  return loops_.loop(strips, inits, [&](auto at, auto carried) {
+    const Nodes sums(carried.begin(), carried.end());
     const NodeId first = loops_.multiply(at[0], b_.index(shape.depth));
-    fill_stages(shape, thread, first, NodeId());
+    const NodeId left = loops_.subtract(count, first);
+    fill_stages(shape, thread, first, loops_.minimum(left, b_.index(shape.depth)));
     kernels_.barrier();
-    const NodeId parts = b_.index(shape.depth / kUnrolled);
-    const Nodes next = loops_.loop(parts, carried, [&](auto part, auto own) {
-      Nodes all(own.begin(), own.end());
-      for (int64_t i = 0; i < kUnrolled; ++i) {
-        const NodeId iteration = loops_.add(loops_.multiply(part[0], b_.index(kUnrolled)), b_.index(i));
-        all = run_iteration(shape, thread, loops_.add(first, iteration), iteration, all);
-      }
-      return all;
-    });
+    const auto iterations = [&](NodeId times, int64_t together) {
+      return loops_.loop(times, sums, [&](auto part, auto own) {
+        Nodes all(own.begin(), own.end());
+        for (int64_t i = 0; i < together; ++i) {
+          const NodeId iteration = loops_.add(loops_.multiply(part[0], b_.index(together)), b_.index(i));
+          all = run_iteration(shape, thread, loops_.add(first, iteration), iteration, all);
+        }
+        return all;
+      });
+    };
+    const Nodes next = loops_.branch(
+        loops_.less(left, b_.index(shape.depth)), types, [&] { return iterations(left, 1); },
+        [&] { return iterations(b_.index(shape.depth / kUnrolled), kUnrolled); });
     kernels_.barrier();
     return next;
   });
-  const NodeId rest = loops_.subtract(count, in_strips);
-  std::vector<Type> types;
-  for (const NodeId sum : sums) types.push_back(b_.function().type(sum));
-  const auto with_rest = [&] {
-    fill_stages(shape, thread, in_strips, loops_.subtract(count, b_.index(1)));
-    kernels_.barrier();
-    const Nodes all = loops_.loop(rest, sums, [&](auto iteration, auto own) {
-      return run_iteration(shape, thread, loops_.add(in_strips, iteration[0]), iteration[0],
-                           Nodes(own.begin(), own.end()));
-    });
-    kernels_.barrier();
-    return all;
-  };
-  return loops_.branch(loops_.less(b_.index(0), rest), types, with_rest, [&] { return sums; });
 }
 
-/// `last`: the last iteration of the depth, where a strip goes beyond; none: it does not.
-void KernelTiles::fill_stages(const Shape& shape, NodeId thread, NodeId first, NodeId last) {
+/// In some parts, one after the other, so that a thread computes the addresses of few elements at once.
+/// Iterations of the depth beyond `there` are the last of these.
+void KernelTiles::fill_stages(const Shape& shape, NodeId thread, NodeId first, NodeId there) {
+  const int64_t threads = across_ * down_;
+  int64_t parts = 1;
+  for (const Stage& stage : stages_)
+    parts = std::max(parts, stage.count(shape.depth, threads) / kLoadedAtOnce);
+  for (const Stage& stage : stages_)
+    parts = std::min(parts, stage.count(shape.depth, threads) / stage.rounds(shape.depth, threads));
+  if (parts == 1) return fill_part(shape, thread, first, there, b_.index(0), 1);
+  const NodeId count = b_.index(parts);
+  loops_.nest({&count, 1},
+              [&](std::span<const NodeId> part) { fill_part(shape, thread, first, there, part[0], parts); });
+}
+
+void KernelTiles::fill_part(const Shape& shape, NodeId thread, NodeId first, NodeId there, NodeId part,
+                            int64_t parts) {
   struct Element {
     NodeId view;
     NodeId position;
@@ -416,31 +490,39 @@ void KernelTiles::fill_stages(const Shape& shape, NodeId thread, NodeId first, N
   };
   std::vector<Element> elements;
   const int64_t threads = across_ * down_;
+  // Of a strip, in 32 bits.
+  const auto narrow = [&](NodeId number) { return b_.cast(number, DType::Int32); };
+  const NodeId last = narrow(loops_.subtract(there, b_.index(1)));
   for (const Stage& stage : stages_) {
-    const int64_t inner = stage.along_depth ? shape.depth : stage.length;
-    const NodeId level = stage.is_of_rows ? tiling_.rows() : tiling_.columns();
-    const NodeId begin = stage.is_of_rows ? first_row_ : first_column_;
-    const NodeId end = loops_.subtract(use_(source_.operand(level, 0)), b_.index(1));
+    const Side& side = stage.is_of_rows ? rows_ : columns_;
+    const NodeId end = loops_.subtract(use_(source_.operand(side.level, 0)), b_.index(1));
     // The number of threads is a multiple of the number of neighbours, or less: each thread has one index
     // among them.
-    const int64_t step = std::max<int64_t>(threads / inner, 1);
-    const NodeId own_low = loops_.both(thread, b_.index(std::min(inner, threads) - 1));
-    const NodeId own_high =
-        b_.make(Op::right_shift, {thread, b_.index(count_bits(std::min(inner, threads)))});
-    for (int64_t k = 0; k < stage.length * shape.depth / threads; ++k) {
-      const int64_t parts = std::max<int64_t>(inner / threads, 1);
-      const NodeId low = loops_.add(own_low, b_.index(k % parts * threads));
-      const NodeId high = loops_.add(own_high, b_.index(k / parts * step));
-      const NodeId position = stage.along_depth ? high : low;
-      const NodeId iteration = stage.along_depth ? low : high;
+    const int64_t inner = std::min(stage.inner(shape.depth), threads);
+    const int64_t rounds = stage.rounds(shape.depth, threads);
+    const int64_t step = threads / inner;
+    const int64_t count = stage.count(shape.depth, threads) / parts;
+    const NodeId low = loops_.both(thread, b_.index(inner - 1));
+    const NodeId high = loops_.add(b_.make(Op::right_shift, {thread, b_.index(count_bits(inner))}),
+                                   loops_.multiply(part, b_.index(count / rounds * step)));
+    const NodeId own_position = stage.along_depth ? high : low;
+    const NodeId own_iteration = stage.along_depth ? low : high;
+    const NodeId from = loops_.add(side.first, own_position);
+    const NodeId to = loops_.add(loops_.multiply(own_iteration, b_.index(stage.stride)), own_position);
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t further = k / rounds * step;
+      const int64_t among = k % rounds * threads;
+      const int64_t of_position = stage.along_depth ? further : among;
+      const int64_t of_iteration = stage.along_depth ? among : further;
+      const NodeId position = loops_.add(from, b_.index(of_position));
+      const NodeId iteration = narrow(loops_.add(own_iteration, b_.index(of_iteration)));
       Lane own = outside_;
-      const NodeId there = loops_.add(begin, position);
-      own[parameter(level).index] = clamps_ ? loops_.minimum(there, end) : there;
-      const NodeId at = loops_.add(first, iteration);
-      own[parameter(tiling_.depth).index] = last ? loops_.minimum(at, last) : at;
+      own[parameter(side.level).index] = clamps_ ? loops_.minimum(position, end) : position;
+      own[parameter(tiling_.depth).index] =
+          loops_.add(first, b_.cast(loops_.minimum(iteration, last), DType::Int64));
       const NodeId loaded = copies_.rebuilt(own, stage.load);
-      const NodeId to = loops_.add(loops_.multiply(iteration, b_.index(stage.stride)), position);
-      elements.push_back({stage.view, to, loaded});
+      elements.push_back(
+          {stage.view, loops_.add(to, b_.index(of_iteration * stage.stride + of_position)), loaded});
     }
   }
   for (const Element& element : elements) loops_.store(element.view, {&element.position, 1}, element.value);
@@ -477,11 +559,9 @@ Nodes KernelTiles::run_iteration(const Shape& shape, NodeId thread, NodeId at, N
     const size_t column = i % static_cast<size_t>(shape.columns);
     for (size_t k = 0; k < stages_.size(); ++k)
       lane[stages_[k].load.index] = staged[k][stages_[k].is_of_rows ? row : column];
-    for (const NodeId node : source_.region_body(region))
-      if (source_.op(node) != Op::yield && node != tiling_.store) copies_.visit(lane, node);
-    if (tiling_.store) next.push_back(copies_.value(lane, source_.operands(tiling_.store).back()));
+    if (tiling_.store) next.push_back(copies_.rebuilt(lane, source_.operands(tiling_.store).back()));
     for (const NodeId given : source_.operands(source_.terminator(region)))
-      next.push_back(copies_.value(lane, given));
+      next.push_back(copies_.rebuilt(lane, given));
   }
   return next;
 }
@@ -489,31 +569,40 @@ Nodes KernelTiles::run_iteration(const Shape& shape, NodeId thread, NodeId at, N
 /// What comes after the depth, for the rows and columns that exist.
 void KernelTiles::finish_lanes(const Shape& shape, const Nodes& given) {
   const Nodes results = source_.results_of(tiling_.depth);
-  const auto finish = [&](size_t i) {
-    Lane& lane = lanes_[i];
+  const Nodes loads = loads_before();
+  const auto finish = [&](int64_t row, int64_t column) {
+    const auto i = static_cast<size_t>(row * shape.columns + column);
+    Lane lane = outside_;
+    lane[parameter(tiling_.rows()).index] = position(rows_, row);
+    lane[parameter(tiling_.columns()).index] = position(columns_, column);
+    for (const NodeId load : loads) lane[load.index] = lanes_[i][load.index];
     for (size_t k = 0; k < results.size(); ++k) lane[results[k].index] = given[i * results.size() + k];
     if (tiling_.store) {
-      const auto position = source_.operands(tiling_.store);
+      const auto operands = source_.operands(tiling_.store);
       Nodes indices;
-      for (const NodeId operand : position.first(position.size() - 1))
+      for (const NodeId operand : operands.first(operands.size() - 1))
         indices.push_back(copies_.rebuilt(lane, operand));
       loops_.store(indices[0], std::span(indices).subspan(1), given[i]);
     }
-    copies_.visit_region(lane, tiling_.columns(), tiling_.depth, true);
+    bool is_after = false;
+    for (const NodeId node : source_.region_body(source_.region(tiling_.columns()))) {
+      const bool is_own = is_after && source_.op(node) != Op::yield && source_.op(node) != Op::result;
+      if (is_own) copies_.rebuilt(lane, node);
+      is_after = is_after || node == tiling_.depth;
+    }
   };
-  const auto columns = static_cast<size_t>(shape.columns);
-  for (size_t row = 0; row < static_cast<size_t>(shape.rows); ++row) {
+  for (int64_t row = 0; row < shape.rows; ++row) {
     const auto all_of_row = [&] {
-      for (size_t column = 0; column < columns; ++column) {
+      for (int64_t column = 0; column < shape.columns; ++column) {
         const auto one = [&] {
-          finish(row * columns + column);
+          finish(row, column);
           return Nodes();
         };
-        loops_.branch(column_inside_[column], {}, one, [] { return Nodes(); });
+        loops_.branch(is_inside(columns_, column), {}, one, [] { return Nodes(); });
       }
       return Nodes();
     };
-    loops_.branch(row_inside_[row], {}, all_of_row, [] { return Nodes(); });
+    loops_.branch(is_inside(rows_, row), {}, all_of_row, [] { return Nodes(); });
   }
 }
 

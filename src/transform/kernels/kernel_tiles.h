@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 
@@ -58,6 +59,14 @@ class KernelTiles {
     NodeId view;
     int64_t length;  ///< of rows or columns
     int64_t stride;  ///< elements from one iteration of the depth to the next
+
+    /// Neighbours in memory, and how many of them a thread has that the block's threads do not reach at once.
+    int64_t inner(int64_t depth) const { return along_depth ? depth : length; }
+    int64_t rounds(int64_t depth, int64_t threads) const {
+      return std::max<int64_t>(inner(depth) / threads, 1);
+    }
+    /// The elements of a thread.
+    int64_t count(int64_t depth, int64_t threads) const { return length * depth / threads; }
   };
   /// Of a thread's rows or columns: so many are neighbours, as one instruction loads them; groups of
   /// neighbouring threads are neighbours.
@@ -66,6 +75,17 @@ class KernelTiles {
     int64_t offset(int64_t lane, int64_t threads) const { return lane / size * size * threads + lane % size; }
   };
   using Lane = NestCopies::Lane;
+  /// The rows or the columns of a thread, in a tile: where its first one is, and that of the block.
+  struct Side {
+    NodeId level;
+    int64_t lanes;
+    int64_t threads;
+    Group group;
+    NodeId begin;  ///< of the tile, which begins before its end
+    NodeId first;
+    NodeId start;
+    bool is_used = false;  ///< by what comes before the depth, or is in it
+  };
 
   void find_shapes();
   int64_t bytes_of(const Shape& shape) const;
@@ -78,8 +98,14 @@ class KernelTiles {
   void place_stages(const Shape& shape);
   void write_tile(const Shape& shape, std::span<const NodeId> at, NodeId thread);
   void make_lanes(const Shape& shape, std::span<const NodeId> at, NodeId thread);
+  NodeId position(const Side& side, int64_t lane);
+  NodeId is_inside(const Side& side, int64_t lane);
+  Nodes loads_before() const;
+  bool is_used_before(NodeId level) const;
+  void prepare_lane(Lane& lane);
   Nodes run_depth(const Shape& shape, NodeId thread, const Nodes& inits);
-  void fill_stages(const Shape& shape, NodeId thread, NodeId first, NodeId last);
+  void fill_stages(const Shape& shape, NodeId thread, NodeId first, NodeId there);
+  void fill_part(const Shape& shape, NodeId thread, NodeId first, NodeId there, NodeId part, int64_t parts);
   Nodes inits_of(Lane& lane);
   std::vector<Type> types_of_sums() const;
   Nodes run_iteration(const Shape& shape, NodeId thread, NodeId at, NodeId iteration, const Nodes& carried);
@@ -104,10 +130,8 @@ class KernelTiles {
   std::vector<Stage> stages_;
   Lane outside_;  ///< of what all rows and columns of a block have in common
   std::vector<Lane> lanes_;
-  Nodes row_inside_;  ///< by row of the thread: whether there is such a row
-  Nodes column_inside_;
-  NodeId first_row_;
-  NodeId first_column_;
+  Side rows_;
+  Side columns_;
 };
 
 }  // namespace ingot::transform
