@@ -108,10 +108,10 @@ Nodes LaneReduction::accumulate(NodeId first, NodeId count, const Nodes& starts,
 }
 
 /// Lanes are combined with those half as far on; the first one's value is that of all.
-Nodes LaneReduction::across_warp(Nodes lanes) {
-  for (int32_t half = KernelWriter::kWarp / 2; half > 0; half /= 2)
+Nodes LaneReduction::across_warp(Nodes lanes, int64_t part) {
+  for (auto half = static_cast<int32_t>(part / 2); half > 0; half /= 2)
     for (size_t i = 0; i < slots_.size(); ++i)
-      lanes[i] = combine(i, lanes[i], kernels_.shuffle(ir::Source::Down, lanes[i], half));
+      lanes[i] = combine(i, lanes[i], kernels_.shuffle(ir::Source::Down, lanes[i], b_.constant(half), part));
   return lanes;
 }
 

@@ -225,6 +225,7 @@ RowWriter::RowWriter(KernelWriter& kernels, LoopWriter& loops, const Function& s
       old_(std::move(old)) {}
 
 int64_t RowWriter::most_elements(const RowPlan& plan, Threads kind) {
+  if (kind == Threads::Part) return static_cast<int64_t>(kSlotsOfPart) * kPart;
   if (kind == Threads::Warp) return static_cast<int64_t>(plan.slots()) * KernelWriter::kWarp;
   if (plan.slots() < kMostSlots) return 0;
   int64_t threads = kMostThreads;
@@ -248,7 +249,7 @@ void RowWriter::prepare() {
   for (const NodeId loop : plan_.loops()) {
     Nodes& shared = shared_.emplace_back();
     Nodes& firsts = firsts_.emplace_back();
-    if (kind_ == Threads::Warp || source_.result_count(loop) == 0) continue;
+    if (kind_ != Threads::Block || source_.result_count(loop) == 0) continue;
     const LaneReduction lanes(kernels_, loops_, old_.slots(loop));
     for (size_t i = 0; i < lanes.slots().size(); ++i) {
       shared.push_back(kernels_.shared(KernelWriter::kWarp, lanes.lane_of(i)));
@@ -257,10 +258,11 @@ void RowWriter::prepare() {
   }
 }
 
-void RowWriter::begin(NodeId thread) {
+void RowWriter::begin(NodeId thread, NodeId has_row) {
   loop_ = 0;
   touched_.clear();
-  values_.assign(plan_.place_count(), Nodes(plan_.slots()));
+  has_row_ = has_row;
+  values_.assign(plan_.place_count(), Nodes(slots()));
   count_ = loops_.maximum(old_.use(plan_.count()), b_.index(0));
   lane_ = first_ = thread;
   NodeId left = count_;
@@ -272,7 +274,7 @@ void RowWriter::begin(NodeId thread) {
     first_ = loops_.add(of_warp, lane_);
   }
   left_of_warp_ = b_.cast(left, DType::Int32);
-  left_ = b_.cast(loops_.subtract(left, lane_), DType::Int32);
+  left_ = b_.cast(loops_.select(has_row_, loops_.subtract(left, lane_), b_.index(0)), DType::Int32);
 }
 
 void RowWriter::end() {
@@ -311,15 +313,24 @@ void RowWriter::write(NodeId id) {
   if (ir::is_counted_loop(op)) return write_loop(id);
   if (op == Op::load && plan_.is_known(id)) return old_.bind(id, old_.use(plan_.number_of(id)));
   touch({&id, 1});
+  if (op == Op::load) {
+    const auto from_memory = [&] {
+      old_.clone(id);
+      return Nodes{old_.use(id)};
+    };
+    const Type type = source_.type(id);
+    const auto nothing = [&] { return Nodes{loops_.zero(type.dtype())}; };
+    return old_.bind(id, loops_.branch(has_row_, {type}, from_memory, nothing)[0]);
+  }
   if (op != Op::store) return old_.clone(id);
   if (plan_.is_dropped(id)) return;
-  const NodeId is_first = loops_.equal(first_, b_.index(0));
+  const NodeId is_first = loops_.both(has_row_, loops_.equal(first_, b_.index(0)));
   kernels_.when(is_first, [&] { old_.clone(id); });
 }
 
 NodeId RowWriter::is_there(size_t slot) {
   if (has_all_) return loops_.truth(true);
-  return loops_.less(whole(static_cast<int64_t>(slot) * KernelWriter::kWarp), left_);
+  return loops_.less(whole(static_cast<int64_t>(slot) * apart()), left_);
 }
 
 void RowWriter::write_access(NodeId id, size_t slot) {
@@ -345,7 +356,7 @@ void RowWriter::write_access(NodeId id, size_t slot) {
 /// What the iteration of a slot gives; there may be none.
 Nodes RowWriter::write_iteration(NodeId loop, size_t slot) {
   const RegionId region = source_.region(loop);
-  const NodeId step = b_.index(static_cast<int64_t>(slot) * KernelWriter::kWarp);
+  const NodeId step = b_.index(static_cast<int64_t>(slot) * apart());
   old_.bind(source_.region_parameters(region)[0], loops_.add(first_, step));
   for (const NodeId node : source_.region_body(region)) {
     const Op op = source_.op(node);
@@ -359,20 +370,21 @@ Nodes RowWriter::write_iteration(NodeId loop, size_t slot) {
 }
 
 /// The iterations of some slots, if the warp has any of them: what lanes have come to - of the first slot,
-/// what it gives - and what is kept of the elements.
+/// and of each of a part of a warp, what it gives - and what is kept of the elements.
 Nodes RowWriter::write_chunk(NodeId loop, LaneReduction* lanes, size_t first, size_t last, const Nodes& own,
                              const std::vector<size_t>& kept) {
   std::vector<Type> types = lanes != nullptr ? lanes->lane_types() : std::vector<Type>();
   for (const size_t place : kept) types.insert(types.end(), last - first, plan_.type_of(place));
+  const bool is_begin = first == 0 || kind_ == Threads::Part;
   const auto write = [&] {
     Nodes now = own;
     for (size_t slot = first; slot < last; ++slot) {
       const Nodes given = write_iteration(loop, slot);
       if (lanes == nullptr) continue;
-      const Nodes combined = first == 0 ? Nodes() : lanes->combine_all(now, given);
+      const Nodes combined = is_begin ? Nodes() : lanes->combine_all(now, given);
       for (size_t i = 0; i < now.size(); ++i) {
-        now[i] = first == 0 ? b_.cast(given[i], lanes->lane_of(i))
-                            : loops_.select(is_there(slot), combined[i], now[i]);
+        now[i] = is_begin ? b_.cast(given[i], lanes->lane_of(i))
+                          : loops_.select(is_there(slot), combined[i], now[i]);
       }
     }
     for (const size_t place : kept)
@@ -387,7 +399,7 @@ Nodes RowWriter::write_chunk(NodeId loop, LaneReduction* lanes, size_t first, si
     values_ = values;
     return given;
   };
-  const auto before = [&](size_t slot) { return whole(static_cast<int64_t>(slot) * KernelWriter::kWarp); };
+  const auto before = [&](size_t slot) { return whole(static_cast<int64_t>(slot) * apart()); };
   const auto some = [&] {
     if (last - first < kFewestAtOnce) return write();
     return loops_.branch(loops_.less_equal(before(last), left_of_warp_), types, all, write);
@@ -406,12 +418,17 @@ Nodes RowWriter::write_chunk(NodeId loop, LaneReduction* lanes, size_t first, si
   return given;
 }
 
+/// The value of the first thread of the warp, or of its part.
+NodeId RowWriter::from_first(NodeId value) {
+  return kernels_.shuffle(ir::Source::Index, value, whole(0), apart());
+}
+
 /// The value of the row's first iteration, which its first thread has.
 Nodes RowWriter::first_of(size_t loop, const Nodes& values) {
   Nodes first;
   const NodeId zero = b_.index(0);
-  if (kind_ == Threads::Warp) {
-    for (const NodeId value : values) first.push_back(kernels_.shuffle(ir::Source::Index, value, 0));
+  if (kind_ != Threads::Block) {
+    for (const NodeId value : values) first.push_back(from_first(value));
     return first;
   }
   kernels_.when(loops_.equal(first_, zero), [&] {
@@ -424,7 +441,7 @@ Nodes RowWriter::first_of(size_t loop, const Nodes& values) {
 
 /// The value of all lanes, which all threads get.
 Nodes RowWriter::combine(size_t loop, LaneReduction& lanes, const Nodes& own) {
-  Nodes all = lanes.across_warp(own);
+  Nodes all = lanes.across_warp(own, apart());
   if (kind_ == Threads::Block) {
     kernels_.when(loops_.equal(lane_, b_.index(0)), [&] {
       for (size_t i = 0; i < all.size(); ++i) loops_.store(shared_[loop][i], {&warp_, 1}, all[i]);
@@ -445,8 +462,34 @@ Nodes RowWriter::combine(size_t loop, LaneReduction& lanes, const Nodes& own) {
       }
     }
   }
-  for (NodeId& value : all) value = kernels_.shuffle(ir::Source::Index, value, 0);
+  for (NodeId& value : all) value = from_first(value);
   return all;
+}
+
+/// What the thread's elements come to, those of all chunks. A part of a warp has two lanes of
+/// base/reduction.h in each thread, and no iteration reaches the other half of the lanes.
+Nodes RowWriter::reduce_chunks(NodeId id, size_t loop, LaneReduction* lanes, const std::vector<size_t>& kept,
+                               const Nodes& inits) {
+  Nodes own = lanes != nullptr ? lanes->zeros() : Nodes();
+  Nodes starts;
+  std::vector<Nodes> of_slots;
+  size_t first = 0;
+  for (const size_t end : kChunks) {
+    if (end > slots()) break;
+    own = write_chunk(id, lanes, first, end, own, kept);
+    const bool is_begin = first == 0 || kind_ == Threads::Part;
+    if (is_begin && lanes != nullptr) {
+      if (first == 0)
+        starts = lanes->starts([&](NodeId) { return first_of(loop, own); }, [&] { return inits; });
+      const Nodes after = lanes->combine_all(starts, own);
+      for (size_t i = 0; i < own.size(); ++i) own[i] = loops_.select(is_there(first), after[i], starts[i]);
+      of_slots.push_back(own);
+    }
+    first = end;
+  }
+  if (kind_ != Threads::Part || lanes == nullptr) return own;
+  static_assert(2 * kSlotsOfPart * kPart == base::kReductionLanes && kSlotsOfPart == 2);
+  return lanes->combine_all(lanes->combine_all(of_slots[0], starts), lanes->combine_all(of_slots[1], starts));
 }
 
 void RowWriter::write_loop(NodeId id) {
@@ -456,24 +499,11 @@ void RowWriter::write_loop(NodeId id) {
   const Nodes results = source_.results_of(id);
   std::optional<LaneReduction> lanes;
   Nodes inits;
-  Nodes own;
   if (!results.empty()) {
     lanes.emplace(kernels_, loops_, old_.slots(id));
     for (const NodeId init : source_.operands(id).subspan(1)) inits.push_back(old_.use(init));
-    own = lanes->zeros();
   }
-  LaneReduction* const combined = lanes ? &*lanes : nullptr;
-  size_t first = 0;
-  for (const size_t end : kChunks) {
-    if (end > plan_.slots()) break;
-    own = write_chunk(id, combined, first, end, own, kept);
-    if (first == 0 && lanes) {
-      const Nodes starts = lanes->starts([&](NodeId) { return first_of(loop, own); }, [&] { return inits; });
-      const Nodes after = lanes->combine_all(starts, own);
-      for (size_t i = 0; i < own.size(); ++i) own[i] = loops_.select(is_there(0), after[i], starts[i]);
-    }
-    first = end;
-  }
+  const Nodes own = reduce_chunks(id, loop, lanes ? &*lanes : nullptr, kept, inits);
   if (!lanes) return;
   const Nodes all = combine(loop, *lanes, own);
   for (size_t i = 0; i < results.size(); ++i)

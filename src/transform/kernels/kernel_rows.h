@@ -85,7 +85,8 @@ class RowPlan {
   int cost_ = 0;
 };
 
-/// Writes the rows of a nest: a warp has a row, or a block, of a warp for each block of iterations.
+/// Writes the rows of a nest: a part of a warp has a row, if it is short, a warp, or a block, of a warp for
+/// each block of iterations.
 class RowWriter {
  public:
   /// What the rewriter does with old nodes.
@@ -95,7 +96,10 @@ class RowWriter {
     std::function<void(NodeId)> clone;
     std::function<std::vector<LaneReduction::Slot>(NodeId)> slots;
   };
-  enum class Threads : uint8_t { Warp, Block };
+  enum class Threads : uint8_t { Part, Warp, Block };
+  /// The threads of a part of a warp.
+  static constexpr int64_t kPart = 8;
+  static constexpr size_t kSlotsOfPart = 2;
 
   RowWriter(KernelWriter& kernels, LoopWriter& loops, const Function& source, const RowPlan& plan,
             Threads kind, Old old);
@@ -106,8 +110,9 @@ class RowWriter {
 
   /// At the top of a launch.
   void prepare();
-  /// Begins a row: `thread` is one of the warp or block.
-  void begin(NodeId thread);
+  /// Begins a row: `thread` is one of the part, warp or block. Without `has_row` it only comes to what
+  /// threads of a warp do together.
+  void begin(NodeId thread, NodeId has_row);
   /// A node of the row, or before it.
   void write(NodeId id);
   void end();
@@ -124,10 +129,16 @@ class RowWriter {
   Nodes write_iteration(NodeId loop, size_t slot);
   void write_access(NodeId id, size_t slot);
   Nodes first_of(size_t loop, const Nodes& values);
+  Nodes reduce_chunks(NodeId loop, size_t number, LaneReduction* lanes, const std::vector<size_t>& kept,
+                      const Nodes& inits);
   Nodes combine(size_t loop, LaneReduction& lanes, const Nodes& own);
+  NodeId from_first(NodeId value);
   void touch(std::span<const NodeId> accesses);
   void wait();
   NodeId is_there(size_t slot);
+  /// Elements from one slot of a thread to the next; slots that it has.
+  int64_t apart() const { return kind_ == Threads::Part ? kPart : KernelWriter::kWarp; }
+  size_t slots() const { return kind_ == Threads::Part ? kSlotsOfPart : plan_.slots(); }
   NodeId whole(int64_t number) { return b_.constant(static_cast<int32_t>(number)); }
 
   KernelWriter& kernels_;
@@ -141,6 +152,7 @@ class RowWriter {
   std::vector<Nodes> firsts_;  ///< ... and the first iteration's value
   NodeId lane_;
   NodeId warp_;
+  NodeId has_row_;
   NodeId first_;  ///< the first element of the thread
   NodeId left_;   ///< elements from there on, and from the warp's first one on
   NodeId left_of_warp_;

@@ -113,9 +113,9 @@ void KernelWriter::warp_barrier() {
   b_.make(Op::barrier, {b_.constant<uint32_t>(~uint32_t{0})}, {static_cast<int64_t>(ir::Scope::Warp)});
 }
 
-NodeId KernelWriter::shuffle(ir::Source source, NodeId value, NodeId lane) {
+NodeId KernelWriter::shuffle(ir::Source source, NodeId value, NodeId lane, int64_t part) {
   const NodeId all = b_.constant<uint32_t>(~uint32_t{0});
-  return b_.make(Op::shuffle, {all, value, lane}, {static_cast<int64_t>(source), kWarp});
+  return b_.make(Op::shuffle, {all, value, lane}, {static_cast<int64_t>(source), part});
 }
 
 NodeId KernelWriter::vote(ir::Question question, NodeId condition) {

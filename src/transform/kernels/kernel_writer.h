@@ -50,8 +50,9 @@ class KernelWriter {
   void barrier();
   /// ... of the warp.
   void warp_barrier();
-  /// The value of another thread of the warp: `lane`, or so many lanes further. A collective of the warp.
-  NodeId shuffle(ir::Source source, NodeId value, NodeId lane);
+  /// The value of another thread of the warp, or of its own part of so many threads: `lane`, or so many lanes
+  /// further. A collective of the warp.
+  NodeId shuffle(ir::Source source, NodeId value, NodeId lane, int64_t part = kWarp);
   NodeId shuffle(ir::Source source, NodeId value, int32_t lane) {
     return shuffle(source, value, b_.constant(lane));
   }
@@ -110,8 +111,9 @@ class LaneReduction {
   /// after.
   void fold(std::span<const NodeId> shared, NodeId thread, NodeId block, NodeId warps, NodeId count,
             const Nodes& starts, const Iteration& iteration);
-  /// The value of a warp's lanes, in lane 0; other lanes have no value that means anything.
-  Nodes across_warp(Nodes lanes);
+  /// The value of a warp's lanes, or of each part of so many, in the first of them; other lanes have no value
+  /// that means anything.
+  Nodes across_warp(Nodes lanes, int64_t part = KernelWriter::kWarp);
   NodeId combine(size_t slot, NodeId a, NodeId b);
   /// ... of each slot; `values` may be those of iterations.
   Nodes combine_all(std::span<const NodeId> lanes, std::span<const NodeId> values);

@@ -459,33 +459,35 @@ class KernelOutliner : public Rewriter {
       const bool may_be_middle = kernels_.has_warps() && shorter < kLongRow;
       return may_be_middle ? loops_.branch(is_middle, {}, by_warps, by_blocks) : by_blocks();
     };
-    const auto together = [&] { return write_kept_rows(id, levels, lengths, memory, in_memory); };
-    loops_.branch(loops_.less_equal(longest, b_.index(kShortRow)), {}, by_threads, together);
-  }
-  /// A nest whose rows fit into the registers of a warp or block; `in_memory` writes those of others, which
-  /// are longer than its argument.
-  Nodes write_kept_rows(NodeId id, const Nodes& levels, const Nodes& lengths, RowMemory& memory,
-                        const std::function<Nodes(int64_t)>& in_memory) {
     const bool may_keep = kernels_.has_warps() && plan_.has_independent_iterations(id);
     const std::optional<RowPlan> plan = may_keep ? RowPlan::find(source_, id, levels.back()) : std::nullopt;
-    if (!plan) return in_memory(0);
-    const NodeId length = use(plan->count());
+    if (plan) return write_kept_rows(id, levels, lengths, memory, *plan, in_memory);
+    const NodeId is_short = loops_.less_equal(longest, b_.index(kShortRow));
+    loops_.branch(is_short, {}, by_threads, [&] { return in_memory(0); });
+  }
+  /// A nest whose rows fit into the registers of a part of a warp, a warp or a block; `in_memory` writes
+  /// those of others, which are longer than its argument.
+  void write_kept_rows(NodeId id, const Nodes& levels, const Nodes& lengths, RowMemory& memory,
+                       const RowPlan& plan, const std::function<Nodes(int64_t)>& in_memory) {
+    const NodeId length = use(plan.count());
     const auto fit = [&](RowWriter::Threads kind) {
-      return loops_.less_equal(length, b_.index(RowWriter::most_elements(*plan, kind)));
+      return loops_.less_equal(length, b_.index(RowWriter::most_elements(plan, kind)));
     };
     using enum RowWriter::Threads;
     const auto of = [&](RowWriter::Threads kind) {
-      const auto needed = [&](NodeId alloc) { return plan->needs(alloc); };
-      return in_strips(memory, lengths, needed, [&] { write_rows_of(id, levels, *plan, kind); });
+      const auto needed = [&](NodeId alloc) { return plan.needs(alloc); };
+      return in_strips(memory, lengths, needed, [&] { write_rows_of(id, levels, plan, kind); });
     };
-    const auto of_warps = [&] { return of(Warp); };
-    const auto of_blocks = [&] { return of(Block); };
-    return loops_.branch(fit(Warp), {}, of_warps, [&] {
-      return loops_.branch(fit(Block), {}, of_blocks,
-                           [&] { return in_memory(RowWriter::most_elements(*plan, Block)); });
-    });
+    const auto of_others = [&] {
+      return loops_.branch(
+          fit(Block), {}, [&] { return of(Block); },
+          [&] { return in_memory(RowWriter::most_elements(plan, Block)); });
+    };
+    const auto of_middle = [&] { return loops_.branch(fit(Warp), {}, [&] { return of(Warp); }, of_others); };
+    loops_.branch(fit(Part), {}, [&] { return of(Part); }, of_middle);
   }
   void write_rows_of(NodeId id, const Nodes& levels, const RowPlan& plan, RowWriter::Threads kind) {
+    constexpr int64_t kParts = KernelWriter::kWarp / RowWriter::kPart;
     RowWriter row(
         kernels_, loops_, source_, plan, kind,
         {[this](NodeId old) { return use(old); }, [this](NodeId old, NodeId made) { bind(old, made); },
@@ -498,15 +500,23 @@ class KernelOutliner : public Rewriter {
       prepare({&id, 1});
       row.prepare();
     };
-    const auto write = [&](NodeId index, NodeId thread) {
-      row.begin(thread);
+    const auto write_row = [&](NodeId index, NodeId thread, NodeId has_row) {
+      row.begin(thread, has_row);
       row_ = &row;
       write_iteration_at(levels, memory_->begin_row(index));
       row_ = nullptr;
       row.end();
     };
     const NodeId rows = memory_->rows();
-    if (kind == RowWriter::Threads::Warp) kernels_.warps(rows, at_top, write);
+    const auto write = [&](NodeId index, NodeId thread) { write_row(index, thread, loops_.truth(true)); };
+    const auto write_part = [&](NodeId warp, NodeId lane) {
+      const NodeId own = b_.make(Op::floor_divide, {lane, b_.index(RowWriter::kPart)});
+      const NodeId index = loops_.add(loops_.multiply(warp, b_.index(kParts)), own);
+      write_row(index, loops_.both(lane, b_.index(RowWriter::kPart - 1)), loops_.less(index, rows));
+    };
+    if (kind == RowWriter::Threads::Part)
+      kernels_.warps(loops_.ceiling(rows, b_.index(kParts)), at_top, write_part);
+    else if (kind == RowWriter::Threads::Warp) kernels_.warps(rows, at_top, write);
     else kernels_.groups(rows, RowWriter::threads_for(loops_, plan, use(plan.count())), at_top, write);
     forget_ready();
   }
