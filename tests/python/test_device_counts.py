@@ -29,7 +29,7 @@ PROGRAMS = list(TOOL.programs())
 @pytest.mark.skipif(PTXAS is None, reason="there is no ptxas, the assembler of the CUDA toolkit")
 @pytest.mark.parametrize("number", range(len(PROGRAMS)), ids=[program.function.__name__ for program in PROGRAMS])
 @pytest.mark.sampled(5)
-def test_kernels_do_not_spill(number, tmp_path):
+def test_kernels_are_not_in_local_memory(number, tmp_path):
     program = PROGRAMS[number]
     ptx, _ = TOOL.ptx_of(program.function, *program.arguments)
     for capability in (75, 80, 90, 100, 120):
@@ -38,11 +38,10 @@ def test_kernels_do_not_spill(number, tmp_path):
         command = [PTXAS, "-v", f"-arch=sm_{capability}", str(source), "-o", str(tmp_path / "k.cubin")]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
-        spilled = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", done.stderr)
-        # Two blocks of large tiles run on a processor, for which a thread keeps addresses of elements in memory. Up to 1,024
-        # threads of a block share the registers for a row.
-        most = 512 if "product" in program.function.__name__ else 16 if program.function.__name__ == "softmax" else 0
-        assert spilled and max(int(number) for each in spilled for number in each) <= most, done.stderr
+        found = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", done.stderr)
+        # The assembler writes out the loop that loads a strip of float64, whose addresses then are in registers at once.
+        most = 64 if program.name == "`a @ b`" else 0
+        assert found and max(int(number) for each in found for number in each) <= most, (capability, done.stderr)
 
 
 SASS = """

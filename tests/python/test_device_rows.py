@@ -103,6 +103,17 @@ def test_lengths(device, dtype):
             assert_same(function, device, numbers(dtype, (3, length)))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_short_rows(dtype):
+    """Eight threads of a warp have a row, of which the warp's last threads may have none."""
+    for function in FLOATS:
+        for rows in (1, 4, 35):
+            for length in (1, 3, 8, 9, 16):
+                x = numbers(dtype, (rows, length))
+                x[rows // 2, length // 2], x[0, 0] = np.nan, -0.0
+                assert_same(function, ingot.device("emulated"), x)
+
+
 @pytest.mark.parametrize("dtype", ["int64", "complex64", "complex128", "float16", "bool", "uint8"])
 def test_dtypes(dtype):
     device = ingot.device("emulated")
@@ -198,7 +209,7 @@ def launches_of(function, shape, dtype):
     return compiled(function).explain(np.ones(shape, dtype), device="sm_90").launches
 
 
-@pytest.mark.parametrize("shape, dtype", [((400, 64), "float32"), ((400, 1024), "float64"), ((50, 16_384), "float32")])
+@pytest.mark.parametrize("shape, dtype", [((4000, 12), "float32"), ((400, 64), "float32"), ((400, 1024), "float64"), ((50, 16_384), "float32")])
 @pytest.mark.sampled(2)
 def test_each_element_is_read_once(shape, dtype):
     for function in (softmax, normalise, logsumexp, variance, lambda x: x.argmax(axis=-1)):
@@ -223,7 +234,6 @@ def test_arrays_of_a_row_are_not_in_memory():
 @pytest.mark.parametrize("function", [softmax, normalise, logsumexp, variance])
 @pytest.mark.sampled(2)
 def test_nothing_is_in_local_memory(function, tmp_path):
-    """Of warps; where many threads share registers, the assembler keeps a few numbers there."""
     for dtype, capabilities in (("float32", (75, 120)), ("float64", (90,))):
         ptx, _ = TOOL.ptx_of(function, ingot.device_put(np.ones((64, 64), dtype), ingot.device("emulated")))
         for capability in capabilities:
@@ -233,14 +243,13 @@ def test_nothing_is_in_local_memory(function, tmp_path):
             done = subprocess.run(command, capture_output=True, text=True, timeout=120)
             assert done.returncode == 0, done.stderr
             found = re.findall(r"Compiling entry function '(\w+)'.*?(\d+) bytes stack frame", done.stderr, re.DOTALL)
-            stacks = {name: int(bytes) for name, bytes in found}
-            assert stacks[f"ingot_{function.__name__}_1"] == 0 and max(stacks.values()) <= 32, (dtype, capability, done.stderr)
+            assert found and not any(int(bytes) for _, bytes in found), (dtype, capability, done.stderr)
 
 
 def test_nothing_races():
     """Some of this again, on the software device that looks for races, with blocks and warps in an order that is drawn."""
     words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", __file__, "-k"]
-    chosen = "lengths and emulated-float32 or layout or loops and emulated"
+    chosen = "lengths and emulated-float32 or short and float32 or layout or loops and emulated"
     variables = {"INGOT_EMULATOR_RACES": "1", "INGOT_EMULATOR_SEED": "7"}
     done = subprocess.run([*words, chosen], check=False, env={**os.environ, **variables}, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout[-3000:]
