@@ -1,5 +1,6 @@
 #include "base/random.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -7,21 +8,14 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/fills.h"
+
 // NumPy's functions are declared here by their interface (numpy/random/distributions.h): that header needs
 // Python's.
 
 namespace ingot::base {
 
 namespace {
-
-/// NumPy's `bitgen_t`.
-struct Stream {
-  void* state;
-  uint64_t (*next_uint64)(void*);
-  uint32_t (*next_uint32)(void*);
-  double (*next_double)(void*);
-  uint64_t (*next_raw)(void*);
-};
 
 /// What NumPy's RandomState adds: the second number of a pair of normal ones.
 struct LegacyStream {
@@ -41,21 +35,9 @@ struct Binomial {
 extern "C" {
 double random_standard_uniform(Stream*);
 float random_standard_uniform_f(Stream*);
-void random_standard_uniform_fill(Stream*, intptr_t, double*);
-void random_standard_uniform_fill_f(Stream*, intptr_t, float*);
-double random_standard_normal(Stream*);
-float random_standard_normal_f(Stream*);
-void random_standard_normal_fill(Stream*, intptr_t, double*);
-void random_standard_normal_fill_f(Stream*, intptr_t, float*);
-double random_standard_exponential(Stream*);
-float random_standard_exponential_f(Stream*);
-void random_standard_exponential_fill(Stream*, intptr_t, double*);
-void random_standard_exponential_fill_f(Stream*, intptr_t, float*);
 void random_standard_exponential_inv_fill(Stream*, intptr_t, double*);
 void random_standard_exponential_inv_fill_f(Stream*, intptr_t, float*);
-double random_normal(Stream*, double, double);
 double random_uniform(Stream*, double, double);
-double random_exponential(Stream*, double);
 double random_standard_gamma(Stream*, double);
 float random_standard_gamma_f(Stream*, float);
 double random_gamma(Stream*, double, double);
@@ -106,6 +88,12 @@ template <auto fill, class T>
 void filled(Stream* stream, T* data, int64_t count) noexcept {
   fill(stream, count, data);
 }
+
+double normal(Stream* stream, double loc, double scale) noexcept {
+  return loc + scale * standard_normal(stream);
+}
+
+double exponential(Stream* stream, double scale) noexcept { return scale * standard_exponential(stream); }
 
 /// The binomial distribution computes constants of its parameters, once for an array.
 int64_t binomial(Stream* stream, double p, int64_t n) noexcept {
@@ -189,7 +177,50 @@ double legacy_normal(LegacyStream* stream, double loc, double scale) noexcept {
   return loc + scale * legacy_standard_normal(stream);
 }
 
+/// The same numbers, of pairs that are drawn many at once: each takes two numbers at least.
+void fill_legacy_normal(LegacyStream* stream, double* data, int64_t count) noexcept {
+  struct Point {
+    double x;
+    double y;
+    double square;
+  };
+  constexpr int64_t kBlock = 128;
+  std::array<double, 2 * kBlock> drawn;
+  std::array<Point, kBlock> points;
+  if (count > 0 && stream->has_normal != 0) {
+    *data++ = legacy_standard_normal(stream);
+    --count;
+  }
+  while (count > 0) {
+    const int64_t some = std::min((count + 1) / 2, kBlock);
+    fill_uniform(stream->stream, drawn.data(), 2 * some);
+    size_t kept = 0;
+    for (size_t i = 0; i < static_cast<size_t>(some); ++i) {
+      const double x = 2.0 * drawn[2 * i] - 1.0;
+      const double y = 2.0 * drawn[2 * i + 1] - 1.0;
+      const double square = x * x + y * y;
+      points[kept] = {x, y, square};
+      kept += static_cast<size_t>(square < 1.0) & static_cast<size_t>(square != 0.0);
+    }
+    for (size_t i = 0; i < kept; ++i) {
+      const auto& [x, y, square] = points[i];
+      const double factor = std::sqrt(-2.0 * std::log(square) / square);
+      *data++ = factor * y;
+      stream->has_normal = --count == 0 ? 1 : 0;
+      stream->normal = count == 0 ? factor * x : 0.0;
+      if (count == 0) return;
+      *data++ = factor * x;
+      --count;
+    }
+  }
+}
+
 double legacy_standard_exponential(LegacyStream* stream) noexcept { return -std::log(1.0 - next(stream)); }
+
+void fill_legacy_exponential(LegacyStream* stream, double* data, int64_t count) noexcept {
+  fill_uniform(stream->stream, data, count);
+  for (int64_t i = 0; i < count; ++i) data[i] = -std::log(1.0 - data[i]);
+}
 
 double legacy_exponential(LegacyStream* stream, double scale) noexcept {
   return scale * legacy_standard_exponential(stream);
@@ -291,21 +322,21 @@ std::span<const DrawInfo> draws() {
   static const DrawInfo all[] = {
       routine<&random_standard_uniform>("standard_uniform"),
       routine<&random_standard_uniform_f>("standard_uniform_f32"),
-      fills<&filled<&random_standard_uniform_fill, double>>("fill_standard_uniform"),
-      fills<&filled<&random_standard_uniform_fill_f, float>>("fill_standard_uniform_f32"),
-      routine<&random_standard_normal>("standard_normal"),
-      routine<&random_standard_normal_f>("standard_normal_f32"),
-      fills<&filled<&random_standard_normal_fill, double>>("fill_standard_normal"),
-      fills<&filled<&random_standard_normal_fill_f, float>>("fill_standard_normal_f32"),
-      routine<&random_standard_exponential>("standard_exponential"),
-      routine<&random_standard_exponential_f>("standard_exponential_f32"),
-      fills<&filled<&random_standard_exponential_fill, double>>("fill_standard_exponential"),
-      fills<&filled<&random_standard_exponential_fill_f, float>>("fill_standard_exponential_f32"),
+      fills<&fill_uniform>("fill_standard_uniform"),
+      fills<&fill_uniform_f32>("fill_standard_uniform_f32"),
+      routine<&standard_normal>("standard_normal"),
+      routine<&standard_normal_f32>("standard_normal_f32"),
+      fills<&fill_normal>("fill_standard_normal"),
+      fills<&fill_normal_f32>("fill_standard_normal_f32"),
+      routine<&standard_exponential>("standard_exponential"),
+      routine<&standard_exponential_f32>("standard_exponential_f32"),
+      fills<&fill_exponential>("fill_standard_exponential"),
+      fills<&fill_exponential_f32>("fill_standard_exponential_f32"),
       fills<&filled<&random_standard_exponential_inv_fill, double>>("fill_inverse_exponential"),
       fills<&filled<&random_standard_exponential_inv_fill_f, float>>("fill_inverse_exponential_f32"),
-      routine<&random_normal>("normal"),
+      routine<&normal>("normal"),
       routine<&random_uniform>("uniform"),
-      routine<&random_exponential>("exponential"),
+      routine<&exponential>("exponential"),
       routine<&random_standard_gamma>("standard_gamma"),
       routine<&random_standard_gamma_f>("standard_gamma_f32"),
       routine<&random_gamma>("gamma"),
@@ -337,14 +368,15 @@ std::span<const DrawInfo> draws() {
       routine<&random_zipf>("zipf"),
       routine<&random_hypergeometric>("hypergeometric"),
       routine<&random_interval>("interval"),
+      routine<&fill_intervals>("fill_intervals"),
       routine<&bounded>("bounded"),
       routine<&bounded_one<&random_bounded_uint64_fill, uint64_t>>("bounded_uint64"),
       routine<&bounded_one<&random_bounded_uint32_fill, uint32_t>>("bounded_uint32"),
       routine<&bounded_one<&random_bounded_uint16_fill, uint16_t>>("bounded_uint16"),
       routine<&bounded_one<&random_bounded_uint8_fill, uint8_t>>("bounded_uint8"),
       routine<&bounded_one<&random_bounded_bool_fill, unsigned char>>("bounded_bool"),
-      fills<&bounded_fill<&random_bounded_uint64_fill, uint64_t>>("fill_bounded_uint64"),
-      fills<&bounded_fill<&random_bounded_uint32_fill, uint32_t>>("fill_bounded_uint32"),
+      fills<&fill_bounded_64>("fill_bounded_uint64"),
+      fills<&fill_bounded_32>("fill_bounded_uint32"),
       routine<&bounded_fill<&random_bounded_uint16_fill, uint16_t>>("fill_bounded_uint16"),
       routine<&bounded_fill<&random_bounded_uint8_fill, uint8_t>>("fill_bounded_uint8"),
       routine<&bounded_fill<&random_bounded_bool_fill, bool>>("fill_bounded_bool"),
@@ -356,6 +388,8 @@ std::span<const DrawInfo> draws() {
       routine<&legacy_normal>("legacy_normal"),
       routine<&legacy_standard_exponential>("legacy_standard_exponential"),
       routine<&legacy_exponential>("legacy_exponential"),
+      fills<&fill_legacy_normal>("fill_legacy_standard_normal"),
+      fills<&fill_legacy_exponential>("fill_legacy_standard_exponential"),
       routine<&settle_pcg64>("settle_pcg64"),
   };
   return all;

@@ -787,6 +787,12 @@ void bind_questions(nb::module_& m) {
       "is_stream", [](nb::handle object) { return is_stream(object.ptr()); }, "object"_a.none(),
       "Whether an object is a Generator or RandomState of NumPy's whose stream compiled code can draw from.");
   m.def(
+      "know_bits_of",
+      [](nb::handle stream) {
+        if (is_stream(stream.ptr())) know_bits_of(stream.ptr());
+      },
+      "stream"_a, "Has the words of a Generator's bit generator drawn many at once, if that gives the same.");
+  m.def(
       "holds_records", [](nb::handle object) { return holder_of(object.ptr()).has_value(); },
       "object"_a.none(),
       "Whether an object is an ndarray or a recarray of a dtype with fields, or an element of one.");

@@ -580,6 +580,7 @@ bool Signature::stream(PyObject* value, const Path& path) {
   if (containers_.size() >= kMaxContainers) return foreign(value);
   keep(value, path);
   containers_.push_back(value);
+  bindings::know_bits_of(value);
   const bindings::Stream parts = stream_of(value);
   hold(Py_NewRef(parts.lock));
   locks_.push_back(parts.lock);

@@ -7,6 +7,9 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <vector>
+
+#include "base/bits.h"
 
 // NumPy's objects keep a copy of their bit generator's `bitgen_t`, and a RandomState the second number of a
 // pair of normal ones, which its methods return only with the whole state. So these are looked for in an
@@ -24,12 +27,14 @@
 // seed, once, and the state of the PCG64 comes after the struct.
 //
 // The routines are those of NumPy's `libnpyrandom.a`, linked from the wheel that the build finds. Written
-// anew, the distributions would need the tables of the ziggurats, and would have to be followed by hand when
-// NumPy changes a stream. (NumPy's extension modules on Linux export them as well, which nothing promises.) A
-// library that is linked can differ from the NumPy that is imported, so the versions are compared when a draw
-// is compiled, and another one is refused. The legacy distributions are not in that library: the few that are
-// there (normal, exponential) are a few lines each. The library has the licences in NumPy's
-// `random/LICENSE.md`, BSD and MIT, which the package carries.
+// anew, the distributions would have to be followed by hand when NumPy changes a stream. What is written anew
+// is what arrays spend their time in: the words of its bit generators (`base/bits`), compared with NumPy's
+// when a class is first met, and the fast paths of its distributions (`base/fills`). (NumPy's extension
+// modules on Linux export them as well, which nothing promises.) A library that is linked can differ from the
+// NumPy that is imported, so the versions are compared when a draw is compiled, and another one is refused.
+// The legacy distributions are not in that library: the few that are there (normal, exponential) are a few
+// lines each. The library has the licences in NumPy's `random/LICENSE.md`, BSD and MIT, which the package
+// carries.
 
 namespace ingot::bindings {
 
@@ -133,6 +138,39 @@ Stream stream_of(PyObject* object) {
   auto* const words = reinterpret_cast<uint64_t*>(object);
   return {words + layout.stream, layout.legacy == 0 ? nullptr : words + layout.legacy,
           reinterpret_cast<PyObject*>(words[layout.lock])};  // NOLINT(performance-no-int-to-ptr)
+}
+
+namespace {
+
+/// The names of the classes, in the order of `BitKind`.
+constexpr std::array<const char*, base::kBitKinds> kBitClasses = {"PCG64", "PCG64DXSM", "Philox", "SFC64",
+                                                                  "MT19937"};
+
+base::Stream* stream_of_bits(const nb::object& bits) {
+  auto* const stream =
+      static_cast<base::Stream*>(PyCapsule_GetPointer(bits.attr("capsule").ptr(), "BitGenerator"));
+  if (stream == nullptr) throw nb::python_error();
+  return stream;
+}
+
+}  // namespace
+
+void know_bits_of(PyObject* object) {
+  // Part of the closed list of process-wide state: the functions that have been looked at.
+  static std::vector<uint64_t (*)(void*)> seen;
+  const auto& stream = *reinterpret_cast<const base::Stream*>(stream_of(object).words);
+  if (std::ranges::find(seen, stream.next_uint64) != seen.end()) return;
+  seen.push_back(stream.next_uint64);
+  const bool is_legacy = layout_of(object)->legacy != 0;
+  const nb::object bits = nb::handle(object).attr(is_legacy ? "_bit_generator" : "bit_generator");
+  const nb::handle type = bits.type();
+  const nb::module_ random = nb::module_::import_("numpy.random");
+  for (size_t kind = 0; kind < base::kBitKinds; ++kind) {
+    if (!type.is(random.attr(kBitClasses[kind]))) continue;
+    const nb::object one = type(0);
+    const nb::object other = type(0);
+    base::know_bits(static_cast<base::BitKind>(kind), *stream_of_bits(one), *stream_of_bits(other));
+  }
 }
 
 namespace {

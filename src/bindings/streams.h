@@ -25,6 +25,11 @@ bool is_stream(PyObject* object);
 /// Its stream, which it keeps. The object is one of these.
 Stream stream_of(PyObject* object);
 
+/// Has the words of a Generator's or RandomState's bit generator drawn many at once from now on, by any of
+/// its class, if they are of a class of NumPy's and what is drawn so is the same. Throws what making two of
+/// the class raises.
+void know_bits_of(PyObject* object);
+
 /// Holds locks (of Python's) while it lives, always in one order, so that two calls that want the same ones
 /// do not wait for each other. Wants the GIL.
 class Locked {

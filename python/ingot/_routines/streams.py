@@ -7,13 +7,17 @@ import ctypes
 
 import numpy as np
 
+from .. import _ingot
+
 
 def default_stream(seed: np.ndarray, kind: np.int64, length: np.int64) -> np.ndarray:
     """The words of the stream of `np.random.default_rng`, as the routine `settle_pcg64` takes them.
 
     `kind` is what the seed is: nothing, a number, or numbers.
     """
-    bits = np.random.default_rng((None, int(seed[0]) if len(seed) else None, seed)[int(kind)]).bit_generator
+    generator = np.random.default_rng((None, int(seed[0]) if len(seed) else None, seed)[int(kind)])
+    _ingot.know_bits_of(generator)
+    bits = generator.bit_generator
     state = bits.state["state"]
     interface = bits.ctypes
     words = np.zeros(length, np.uint64)
