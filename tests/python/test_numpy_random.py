@@ -12,7 +12,10 @@ from ingot._routines import draws
 from ingot._calls.function import Function
 from support import MODES, difference, jitted, outcome
 
-BITS = {"PCG64": np.random.PCG64, "MT19937": np.random.MT19937, "Philox": np.random.Philox, "SFC64": np.random.SFC64}
+BITS = {
+    "PCG64": np.random.PCG64, "PCG64DXSM": np.random.PCG64DXSM, "MT19937": np.random.MT19937, "Philox": np.random.Philox,
+    "SFC64": np.random.SFC64,
+}  # fmt: skip
 SIZES = [None, 0, 1, 5, 130, (), (2, 3), (0, 4)]
 
 
@@ -61,6 +64,83 @@ SIMPLE = ["random", "standard_normal", "standard_exponential", "normal", "unifor
 @pytest.mark.parametrize("name", SIMPLE)
 def test_all_bit_generators(name, bits):
     compare(source(f"g.{name}(), g.{name}(7), g.{name}(), g.integers(10), g.integers(10, size=9), g.{name}(2)"), generator(3, bits))
+
+
+BLOCKS = (0, 1, 7, 8, 9, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 2**15 + 1, 10**5 + 3)
+WHOLE = {
+    "random": "g.random(n), g.random(n, dtype=np.float32)",
+    "standard_normal": "g.standard_normal(n), g.standard_normal(n, dtype=np.float32)",
+    "standard_exponential": "g.standard_exponential(n), g.standard_exponential(n, dtype=np.float32)",
+    "inverse": "g.standard_exponential(n, method='inv'), g.standard_exponential(n, dtype=np.float32, method='inv')",
+    "with_parameters": "g.normal(1.0, 3.0, n), g.uniform(-1.0, 2.0, n), g.exponential(0.3, n)",
+    "arrays_of_parameters": "[g.normal(a, b), g.uniform(a, a + b), g.exponential(b)] if (b := (a := np.arange(n) * 0.1) + 0.5) is not None else []",
+    "integers": "g.integers(0, 1000, n), g.integers(0, 6, n, np.int32), g.integers(-5, 2**40 + 3, n), g.integers(-5, 2**62 + 7, n)",
+    "all_integers": "g.integers(0, 2**32, n), g.integers(0, 2**32, n, np.uint32), g.integers(-2**63, 2**63 - 1, n, endpoint=True)",
+    "many_rejections": "g.integers(0, 2**31 + 1, n), g.integers(0, 2**31 + 1, n, np.uint32), g.integers(-2**62, 2**62 + 1, n)",
+    "permutation": "g.permutation(n), g.permutation(np.arange(n) * 0.5)",
+    "permuted": "g.permuted(np.arange(2 * n).reshape(2, n), axis=1)",
+}
+
+
+def in_between(stream, times):
+    """Draws by NumPy: whole words and halves of words."""
+    for _ in range(times):
+        stream.random()
+        stream.random(dtype=np.float32)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_arrays_of_any_length(name, bits):
+    f = source(WHOLE[name], "g, n")
+    compiled = ingot.jit(f)
+    one, other = generator(9, bits), generator(9, bits)
+    for k, n in enumerate(BLOCKS):
+        assert difference(compiled(one, n), f(other, n)) is None, n
+        assert state_of(one) == state_of(other), n
+        in_between(one, k % 3)
+        in_between(other, k % 3)
+
+
+LEGACY_WHOLE = {
+    "random_sample": "g.random_sample(n)",
+    "standard_normal": "g.standard_normal(n)",
+    "standard_exponential": "g.standard_exponential(n)",
+    "with_parameters": "g.normal(1.0, 3.0, n), g.uniform(-1.0, 2.0, n), g.exponential(0.3, n)",
+    "arrays_of_parameters": "g.normal(np.arange(n) * 0.1, 2.0), g.uniform(np.zeros(n), 3.0), g.exponential(np.arange(n) * 0.1)",
+    "randint": "g.randint(0, 1000, n), g.randint(0, 6, n, np.int32), g.randint(-5, 2**40 + 3, n), g.randint(0, 2**32, n)",
+    "permutation": "g.permutation(n), g.permutation(np.arange(n) * 0.5)",
+}
+
+
+@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("name", LEGACY_WHOLE)
+def test_whole_legacy_arrays_of_any_length(name, bits):
+    f = source(LEGACY_WHOLE[name], "g, n")
+    compiled = ingot.jit(f)
+    one, other = (np.random.RandomState(BITS[bits](9)) for _ in range(2))
+    for k, n in enumerate(BLOCKS):
+        assert difference(compiled(one, n), f(other, n)) is None, n
+        assert state_of(one) == state_of(other), n
+        for stream in (one, other):
+            for _ in range(k % 3):
+                stream.standard_normal()
+                stream.randint(0, 10, dtype=np.int32)
+
+
+def test_counters_that_are_exhausted():
+    f = source("g.random(40), g.random(3)")
+    for counter in ([2**64 - 3, 5, 0, 0], [2**64 - 3, 2**64 - 1, 2**64 - 1, 2**64 - 1], [2**64 - 3, 2**64 - 1, 7, 1]):
+        compare(f, np.random.Generator(np.random.Philox(counter=sum(word << 64 * i for i, word in enumerate(counter)), key=5)))
+
+
+def test_classes_of_bits_that_are_derived():
+    class Own(np.random.PCG64):
+        pass
+
+    compare(source("g.random(300), g.standard_normal(300)"), np.random.Generator(Own(3)))
+    compare(source("g.random(300), g.standard_normal(300)"), generator(3))
 
 
 @pytest.mark.parametrize("name", SIMPLE)

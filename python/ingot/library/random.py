@@ -185,6 +185,26 @@ def sampled_by(draw: Any, stream: Any, size: Any, dtype: Any, *parameters: Any) 
     return result
 
 
+STRIP = 512
+"""So many numbers are drawn at once where something is made of them, which then are in the cache."""
+
+
+def strips(routine: str, fill: str, stream: Any, size: Any, make: Any, *parameters: Any) -> Any:
+    """One number of a routine, or an array: what `make` makes of each number that another routine fills, and of the parameters."""
+    is_one = all([is_number(x) for x in parameters])
+    if is_one and size is None:
+        return primitives.draw(routine, stream, *parameters)
+    shape = size if is_one else common_shape(size, *parameters)
+    result = np.empty(shape, np.float64)
+    numbers = flat(result)
+    columns = [x if is_one else each(x, shape) for x in parameters]
+    for begin in range(0, len(numbers), STRIP):
+        strip = numbers[begin : begin + STRIP]
+        primitives.draw(fill, stream, strip)
+        strip[:] = make(strip, *[x if is_one else x[begin : begin + STRIP] for x in columns])
+    return result
+
+
 def reals(routine: str, stream: Any, size: Any, *parameters: Any) -> Any:
     return sampled(routine, stream, size, np.float64, *parameters)
 
@@ -251,13 +271,18 @@ def standard_exponential(self: Any, size: Any = None, dtype: Any = np.float64, m
 
 @implements(np.random.Generator.normal)
 def normal(self: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-    return reals("normal", self, size, real(loc), non_negative(scale, "scale"))
+    loc, scale = real(loc), non_negative(scale, "scale")
+    return strips("normal", "fill_standard_normal", self, size, lambda x, loc, scale: loc + scale * x, loc, scale)
 
 
 @implements(np.random.Generator.uniform)
 def uniform(self: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
     low, span = span_of(low, high, "high - low range exceeds valid bounds")
-    return reals("uniform", self, size, low, non_negative(span, "high - low"))
+    return uniform_from(self, size, low, non_negative(span, "high - low"))
+
+
+def uniform_from(stream: Any, size: Any, low: Any, span: Any) -> Any:
+    return strips("uniform", "fill_standard_uniform", stream, size, lambda x, low, span: low + span * x, low, span)
 
 
 def span_of(low: Any, high: Any, message: str) -> Any:
@@ -270,7 +295,8 @@ def span_of(low: Any, high: Any, message: str) -> Any:
 
 @implements(np.random.Generator.exponential)
 def exponential(self: Any, scale: Any = 1.0, size: Any = None) -> Any:
-    return reals("exponential", self, size, non_negative(scale, "scale"))
+    scale = non_negative(scale, "scale")
+    return strips("exponential", "fill_standard_exponential", self, size, lambda x, scale: scale * x, scale)
 
 
 # Integers.

@@ -28,10 +28,11 @@ from .random import (
     probability,
     probability_below_1,
     real,
-    reals,
     sampled_by,
     span_of,
+    strips,
     triangular,
+    uniform_from,
     whole,
 )
 from .random_orders import (
@@ -74,7 +75,9 @@ def rand(self: Any, *args: Any) -> Any:
 
 @implements(np.random.RandomState.standard_normal)
 def legacy_standard_normal(self: Any, size: Any = None) -> Any:
-    return reals("legacy_standard_normal", self, size)
+    if size is None:
+        return primitives.draw("legacy_standard_normal", self)
+    return filled("fill_legacy_standard_normal", self, size, np.float64)
 
 
 @implements(np.random.RandomState.randn)
@@ -84,23 +87,27 @@ def randn(self: Any, *args: Any) -> Any:
 
 @implements(np.random.RandomState.normal)
 def legacy_normal(self: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-    return reals("legacy_normal", self, size, real(loc), non_negative(scale, "scale"))
+    loc, scale = real(loc), non_negative(scale, "scale")
+    return strips("legacy_normal", "fill_legacy_standard_normal", self, size, lambda x, loc, scale: loc + scale * x, loc, scale)
 
 
 @implements(np.random.RandomState.uniform)
 def legacy_uniform(self: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
     low, span = span_of(low, high, "Range exceeds valid bounds")
-    return reals("uniform", self, size, low, span)
+    return uniform_from(self, size, low, span)
 
 
 @implements(np.random.RandomState.standard_exponential)
 def legacy_standard_exponential(self: Any, size: Any = None) -> Any:
-    return reals("legacy_standard_exponential", self, size)
+    if size is None:
+        return primitives.draw("legacy_standard_exponential", self)
+    return filled("fill_legacy_standard_exponential", self, size, np.float64)
 
 
 @implements(np.random.RandomState.exponential)
 def legacy_exponential(self: Any, scale: Any = 1.0, size: Any = None) -> Any:
-    return reals("legacy_exponential", self, size, non_negative(scale, "scale"))
+    scale = non_negative(scale, "scale")
+    return strips("legacy_exponential", "fill_legacy_standard_exponential", self, size, lambda x, scale: scale * x, scale)
 
 
 @implements(np.random.RandomState.randint)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import primitives
-from .random import bounded, count_of, filled, flat, kahan_sum
+from .random import STRIP, bounded, count_of, filled, flat, kahan_sum
 from .reductions import known_axis
 from .registry import implements
 from .shapes import lengths_of
@@ -25,9 +25,20 @@ def shuffle_rows(stream: Any, x: Any) -> None:
 
 
 def shuffle_elements(stream: Any, x: Any) -> None:
-    for i in range(len(x) - 1, 0, -1):
-        j = int(primitives.draw("interval", stream, np.uint64(i)))
-        x[i], x[j] = x[j], x[i]
+    last = len(x) - 1
+    if last < 32:  # not worth an array of indices
+        for i in range(last, 0, -1):
+            j = int(primitives.draw("interval", stream, np.uint64(i)))
+            x[i], x[j] = x[j], x[i]
+        return
+    others = np.empty(STRIP, np.uint64)
+    while last > 0:
+        count = min(last, STRIP)
+        primitives.draw("fill_intervals", stream, np.uint64(last), others[:count])
+        for k in range(count):
+            i, j = last - k, int(others[k])
+            x[i], x[j] = x[j], x[i]
+        last -= count
 
 
 def shuffle_indices(stream: Any, x: Any, first: Any) -> None:
@@ -90,10 +101,7 @@ def permuted(self: Any, x: Any, *, axis: Any = None) -> Any:
     blocks = primitives.reshape(result, (count_of(x.shape[:along]), x.shape[along], inner))
     for before in range(len(blocks)):
         for after in range(inner):
-            line = blocks[before, :, after]
-            for i in range(len(line) - 1, -1, -1):
-                j = int(primitives.draw("interval", self, np.uint64(i)))
-                line[i], line[j] = line[j], line[i]
+            shuffle_elements(self, blocks[before, :, after])
     return result
 
 
