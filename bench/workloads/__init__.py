@@ -1,6 +1,6 @@
 """All workloads, in the order in which they are shown."""
 
-from . import bodies, fused, grids, reductions, sparse, streams
+from . import bodies, draws, fused, grids, reductions, sparse, streams
 
 WORKLOADS = [
     *streams.WORKLOADS,
@@ -9,4 +9,5 @@ WORKLOADS = [
     *fused.WORKLOADS,
     *bodies.WORKLOADS,
     *sparse.WORKLOADS,
+    *draws.WORKLOADS,
 ]
