@@ -36,6 +36,7 @@ struct Gufunc {
   void* data = nullptr;
   enum class Kind : uint8_t { Product, Transform, Algebra };
   Kind kind = Kind::Product;
+  double step = 0;     ///< about how many nanoseconds one takes (`Pace`)
   size_t lengths = 0;  ///< how many lengths the core axes have among them
   size_t inputs = 0;   ///< so many operands come first
   std::vector<Operand> operands;
@@ -46,11 +47,26 @@ namespace {
 
 /// About so many elements of operands take ten microseconds.
 constexpr int64_t kLongCall = 2000;
-/// What takes longer, in nanoseconds, runs as an errand, so that the call can be left meanwhile...
-constexpr double kLongWork = 5e7;
-/// ... if copying the operands takes a tenth of it at most.
-constexpr double kNanosecondsOfByte = 0.3;
+/// What takes longer, in nanoseconds, runs as an errand, so that the call can be left meanwhile, if copying
+/// the operands takes a tenth of it at most ...
+constexpr double kLongWork = 2e7;
+constexpr double kNanosecondsOfByte = 0.2;
 constexpr double kShareOfCopies = 0.1;
+/// ... and what takes so long in any case.
+constexpr double kVeryLongWork = 1e9;
+
+/// About how many nanoseconds one step of a routine takes: of a product a multiplication, of a transform one
+/// of n log n, of an algorithm on matrices one of n cubed.
+struct Pace {
+  std::string_view routine;  ///< how its name begins
+  double step;
+};
+constexpr Pace kPaces[] = {
+    {"matmul", 0.1},    {"fft.", 1.5},     {"linalg.eigh", 2},  {"linalg.eigvalsh", 0.5},
+    {"linalg.eig", 10}, {"linalg.svd", 4}, {"linalg.lstsq", 4}, {"linalg.", 0.15},
+};
+/// Products of integers, for which there is no BLAS.
+constexpr double kStepOfIntegers = 1.5;
 
 /// By routine and layout. Part of the closed list of process-wide state.
 std::map<std::pair<std::string, std::string>, Gufunc> found;
@@ -82,6 +98,9 @@ const Gufunc* find_gufunc(std::string_view routine, std::string_view layout) {
   gufunc.kind = is_product                    ? Gufunc::Kind::Product
                 : routine.starts_with("fft.") ? Gufunc::Kind::Transform
                                               : Gufunc::Kind::Algebra;
+  const auto begins_so = [&](const Pace& pace) { return routine.starts_with(pace.routine); };
+  const bool counts = is_product && base::is_int(gufunc.operands[0].slot.dtype);
+  gufunc.step = counts ? kStepOfIntegers : std::ranges::find_if(kPaces, begins_so)->step;
   gufunc.lengths = static_cast<size_t>(ufunc->core_num_dim_ix);
   gufunc.inputs = static_cast<size_t>(ufunc->nin);
   for (size_t i = 0; i < count; ++i) {
@@ -117,7 +136,8 @@ class GufuncCall {
   /// Whether it takes so long that it runs on copies, which can be left.
   bool is_worth_copies() const {
     const double time = work();
-    return time > kLongWork && static_cast<double>(bytes_) * kNanosecondsOfByte < time * kShareOfCopies;
+    const double copies = static_cast<double>(bytes_) * kNanosecondsOfByte;
+    return time > kVeryLongWork || (time > kLongWork && copies < time * kShareOfCopies);
   }
 
  private:
@@ -178,20 +198,26 @@ void GufuncCall::report() const {
 }
 
 double GufuncCall::work() const {
-  double most = 1;
   double product = 1;
+  double most = 1;
   for (size_t i = 1; i < lengths_.size(); ++i) {
-    most = std::max(most, static_cast<double>(lengths_[i]));
-    product *= static_cast<double>(std::max<npy_intp>(lengths_[i], 1));
+    const auto length = static_cast<double>(std::max<npy_intp>(lengths_[i], 1));
+    product *= length;
+    most = std::max(most, length);
   }
   const auto batch = static_cast<double>(lengths_[0]);
+  const double each = gufunc_.step * batch;
+  const std::vector<size_t>& matrix = gufunc_.operands[0].core;
   switch (gufunc_.kind) {
-    case Gufunc::Kind::Product: return batch * product / 10;
-    case Gufunc::Kind::Transform: return batch * most * std::log2(most + 1);
+    case Gufunc::Kind::Product: return each * product;
+    case Gufunc::Kind::Transform: return each * most * std::log2(most + 1);
     case Gufunc::Kind::Algebra: break;
   }
-  // Of a matrix and perhaps right-hand sides, whose core lengths are one, two or three.
-  return batch * most * most * (lengths_.size() > 2 ? product / most : most) / 4;
+  // Of a matrix, square if its axes have one length, and perhaps of right-hand sides.
+  const double rows = static_cast<double>(std::max<npy_intp>(lengths_[1 + matrix.front()], 1));
+  const double columns = static_cast<double>(std::max<npy_intp>(lengths_[1 + matrix.back()], 1));
+  const double elements = matrix.front() == matrix.back() ? rows : rows * columns;
+  return each * rows * columns * (std::min(rows, columns) + product / elements);
 }
 
 /// A call on copies of its operands. Rows, or columns, that follow each other in a matrix do so in its copy,

@@ -194,13 +194,13 @@ void Builder::remember(NodeId node) {
 
 NodeId Builder::first_chosen(NodeId mask) const {
   const Function& f = *function_;
-  const auto rank = [&](NodeId id) { return std::pair(f.op(f.operand(id, 0)) == Op::iota, id.index); };
+  const auto order = [&](NodeId id) { return std::pair(f.op(f.operand(id, 0)) == Op::iota, id.index); };
   NodeId first;
   const auto [begin, end] = known_.equal_range(key_of_mask(mask));
   for (auto it = begin; it != end; ++it) {
     const NodeId id = it->second;
     const bool is_one = id.index < f.node_count() && f.op(id) == Op::compress && f.operand(id, 1) == mask;
-    if (is_one && f.reaches(id, current_) && (!first || rank(id) < rank(first))) first = id;
+    if (is_one && f.reaches(id, current_) && (!first || order(id) < order(first))) first = id;
   }
   return first;
 }

@@ -627,11 +627,12 @@ Folder::Extent Folder::follow(NodeId array, int64_t axis) const {
   int steps = 0;
   for (; here.axis >= 0; ++steps) {
     const auto known = steps < kFarAway ? b_.extents_.end() : b_.extents_.find({here.node.index, here.axis});
-    const Extent next = known != b_.extents_.end() ? known->second : extent(here.node, here.axis);
+    const bool is_known = known != b_.extents_.end() && f_.reaches(known->second.node, b_.current_);
+    const Extent next = is_known ? known->second : extent(here.node, here.axis);
     if (next == here) break;
     here = next;
   }
-  if (steps > kFarAway) b_.extents_.emplace(std::pair(array.index, axis), here);
+  if (steps > kFarAway) b_.extents_.insert_or_assign(std::pair(array.index, axis), here);
   return here;
 }
 

@@ -72,6 +72,25 @@ def test_weights_of_even_bins_are_added_up_as_numpy_does(dtype):
     check(lambda x, w: np.histogram(x, 3, weights=w[1:]), x[:9], weights[:9])
 
 
+@pytest.mark.parametrize("dtype", ("float64", "float32", "float16", "int64", "uint8"))
+def test_edges_of_even_bins_are_numpys(dtype):
+    x = (np.random.default_rng(9).random(400) * 40).astype(dtype)
+    for bins, limits in ((10, (-1, 1)), (7, (0.1, 30.7)), (33, (0, 40)), (3, None)):
+        check(lambda x, b, r: np.histogram(x, b, r), x, bins, limits)
+        check(lambda x, b, r: np.histogram_bin_edges(x, b, r), x, bins, limits)
+        check(lambda x, b, r: np.histogram(x, b, r, weights=x), x, bins, limits)
+
+
+def test_too_many_bins_are_refused():
+    for x in ([1.0, 1 + 2**-52, 1 + 2**-51], [0, 5e-324, 1e-323]):
+        for weights in (None, np.ones(3)):
+            with np.errstate(all="ignore"):
+                check(lambda x, w: np.histogram(x, 10, weights=w), np.array(x), weights)
+    check(lambda x: np.histogram(x, 5000), np.linspace(0, 1, 30).astype(np.float16))
+    for edges in (np.ones(0), np.ones(1)):
+        check(lambda x, e: np.histogram(x, e), np.ones(3), edges)
+
+
 def test_correlations():
     check(lambda x: (np.cov(x), np.corrcoef(x), np.cov(x, ddof=0)), GRID, bound=1e-12)
     check(lambda x: (np.cov(x[0]), np.cov(x[0], x[1]), np.cov(x, rowvar=False), np.corrcoef(x[0], x[1])), GRID, bound=1e-12)

@@ -54,6 +54,37 @@ def changing(change, parameters):
     return space["f"]
 
 
+MASKED = """
+x[m] = 3
+x[m] += 1
+x[m] = x[m] * 2 + x[m]
+x[m] = x[m] + c[m]
+x[m] = c[m]
+np.copyto(x, 3, where=m)
+np.copyto(x, c, where=m)
+np.add(x, 1, out=x, where=m)
+np.putmask(x, m, 7)
+"""
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("change", MASKED.strip().splitlines())
+def test_elements_at_one_location_have_masks_of_their_own(change, mode):
+    plain = changing(change, "x, m, c")
+    function = jitted(plain, mode)
+    for name, make in SELF.items():
+        if name == "backwards" and change.startswith("np."):
+            continue  # NumPy's functions go through such an array in another order
+        shape = make(np.arange(12.0)).shape
+        for seed in range(3):
+            g = np.random.default_rng(seed)
+            m, c = g.random(shape) < 0.4, g.normal(size=shape)
+            expected, found = np.arange(12.0), np.arange(12.0)
+            plain(make(expected), m, c)
+            function(make(found), m, c)
+            np.testing.assert_array_equal(found, expected, name)
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("change", CHANGES.strip().splitlines())
 def test_arrays_that_overlap_themselves_are_changed_as_numpys(change, mode):

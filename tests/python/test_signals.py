@@ -476,14 +476,14 @@ def test_routines_on_threads_of_their_own_give_what_they_give_here(tmp_path):
     after = """
 cases = []
 rng = np.random.default_rng(2)
-a = rng.normal(size=(360, 420))
+a = rng.normal(size=(640, 700))
 functions = {
-    "products": (lambda a: (a @ a.T, a.T @ a, a[::2, ::2] @ a.T[::2], a[:, :300] @ a[:300], a[None] @ a.T[None])),
-    "solve": (lambda a: (np.linalg.solve(a[:, :360], a[:, 360:]), np.linalg.solve(a[:, :360].T, a[:, 0]))),
+    "products": (lambda a: (a @ a.T, a.T @ a, a[::2, ::2] @ a.T[::2], a[:, :600] @ a[:600], a[None] @ a.T[None])),
+    "solve": (lambda a: (np.linalg.solve(a[:, :640], a[:, 60:]), np.linalg.solve(a[:, :640].T, a[:, 0]))),
     "svd": (lambda a: np.linalg.svd(a, full_matrices=False)),
     "eigh": (lambda a: np.linalg.eigh(a @ a.T)),
     "fft": (lambda a: (np.fft.fft(a, axis=0), np.fft.rfft2(a), np.fft.irfft(a.astype(complex)))),
-    "det": (lambda a: (np.linalg.det(a[:, :360] * 0.01), np.linalg.slogdet(a[:, :360]))),
+    "det": (lambda a: (np.linalg.det(a[:, :640] * 0.01), np.linalg.slogdet(a[:, :640]))),
 }
 def flat(value):
     return [leaf for part in value for leaf in flat(part)] if isinstance(value, tuple) else [np.asarray(value)]

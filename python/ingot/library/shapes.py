@@ -677,7 +677,10 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         mask = np.broadcast_to(flags.astype(np.bool), dst.shape)
         values = np.empty_like(dst)
         values[...] = src
-        dst[...] = np.where(mask, values, dst)
+        if dst.ndim == 0:
+            dst[...] = np.where(mask, values, dst)
+        else:
+            dst[mask] = values[mask]
 
 
 @implements(np.lib.stride_tricks.sliding_window_view)

@@ -372,17 +372,21 @@ def edges_of(x: Any, bins: Any, range: Any) -> Any:
         low = low - 0.5
         high = high + 0.5
     at = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
-    start = at.type(low)
-    step = (at.type(high) - start) / at.type(bins)
-    edges = np.arange(0, bins + 1).astype(at) * step + start
-    edges[-1] = high
+    wide = np.result_type(np.asarray(low).dtype, np.asarray(high).dtype)  # float64 for numbers of Python
+    start = wide.type(low)
+    step = (wide.type(high) - start) / wide.type(bins)
+    exact = np.arange(0, bins + 1).astype(wide) * step + start
+    exact[-1] = high
+    edges = exact.astype(at)
+    if np.any(edges[:-1] >= edges[1:]):
+        raise ValueError(f"Too many bins for data range. Cannot create {bins} finite-sized bins.")
     return edges
 
 
 def bin_of(at: Any, edges: Any) -> Any:
     """The bin of a number; the last one takes its upper edge as well; -1: none."""
     last = edges.shape[0] - 1
-    if not (at >= edges[0] and at <= edges[last]):
+    if last < 1 or not (at >= edges[0] and at <= edges[last]):
         return -1
     low = 0
     high = last
@@ -410,10 +414,16 @@ def even_bin_of(at: Any, edges: Any, scale: Any) -> Any:
     return place
 
 
-def weight_of_even_bins(x: Any, weights: Any, edges: Any, scale: Any) -> Any:
+def bins_of_one(edges: Any) -> Any:
+    """How many bins of equal width lie between two numbers one apart."""
+    return (edges.shape[0] - 1) / (np.float64(edges[-1]) - np.float64(edges[0]))
+
+
+def weight_of_even_bins(x: Any, weights: Any, edges: Any) -> Any:
     """The weight in each of some bins of equal width: NumPy's, which adds up the sums of blocks at the weights' dtype."""
     count = edges.shape[0] - 1
     at = np.dtype(np.complex128 if weights.dtype.kind == "c" else np.float64)
+    scale = bins_of_one(edges)
     result = np.zeros((count,), weights.dtype)
     for first in range(0, x.shape[0], NUMBERS_OF_BLOCK):
         sums = np.zeros((count,), at)
@@ -441,11 +451,11 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     if x.dtype == np.bool_:
         x = x.astype(np.uint8)
     edges = edges_of(x, bins, range)
-    count = edges.shape[0] - 1
-    scale = count / (np.float64(edges[-1]) - np.float64(edges[0]))
+    count = max(edges.shape[0] - 1, 0)
     if weights is None:
         result = np.zeros((count,), np.int64)
         if np.asarray(bins).ndim == 0:
+            scale = bins_of_one(edges)
             for at in x:
                 place = even_bin_of(at, edges, scale)
                 if place >= 0:
@@ -462,7 +472,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
         flat = np.ravel(given)
         result = np.zeros((count,), flat.dtype)
         if np.asarray(bins).ndim == 0:
-            result = weight_of_even_bins(x, flat, edges, scale)
+            result = weight_of_even_bins(x, flat, edges)
         else:
             for i in np.arange(x.shape[0]):
                 place = bin_of(x[i], edges)

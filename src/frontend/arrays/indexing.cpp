@@ -547,7 +547,13 @@ void assign_index(Tracer& t, const Array& array, const Value& index, const Value
   if (!indexing.advanced) {
     t.builder->make(Op::write, {part, fit(t, value_for(t, value, dtype), lengths_of(t, part))});
   } else if (const NodeId all = indexing.mask ? unmasked(t, part, indexing, value) : NodeId(); all) {
-    assign_mask(t, part, indexing, all);
+    const auto nothing = [] { return Value(Static{nb::none()}); };
+    const auto gathered = [&] { return assign_gathered(t, array.node, part, indexing, value), nothing(); };
+    const auto selected = [&] { return assign_mask(t, part, indexing, all), nothing(); };
+    // All elements are written, those under the mask with new values: of one location none may be of the
+    // others.
+    if (has_own_elements(t.builder->function(), part)) selected();
+    else fork(t, asks_for_own_elements(*t.builder, part), selected, gathered);
   } else {
     assign_gathered(t, array.node, part, indexing, value);
   }

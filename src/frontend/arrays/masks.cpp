@@ -66,6 +66,45 @@ NodeId as_first_read(const ir::Function& f, NodeId array) {
   return first;
 }
 
+bool has_own_elements(const ir::Function& f, NodeId view) {
+  switch (f.op(view)) {
+    case Op::slice:
+    case Op::squeeze:
+    case Op::expand:
+    case Op::transpose: return has_own_elements(f, f.operand(view, 0));
+    case Op::materialize: return true;
+    case Op::param: break;
+    default: return false;
+  }
+  if (f[view].parent != f.body()) return false;
+  return f.parameters()[static_cast<size_t>(f.attribute(view, 0))].layout != ir::Layout::Any;
+}
+
+NodeId asks_for_own_elements(ir::Builder& builder, NodeId view) {
+  const ir::Type type = builder.function().type(view);
+  const auto either = [&](NodeId a, NodeId b) { return builder.make(Op::bitwise_or, {a, b}); };
+  NodeId all = builder.constant(true);
+  std::vector<NodeId> few;  // by axis
+  std::vector<NodeId> strides;
+  std::vector<NodeId> spans;
+  for (int axis = 0; axis < type.rank(); ++axis) {
+    const NodeId length = builder.length(view, axis);
+    few.push_back(builder.make(Op::less_equal, {length, builder.index(1)}));
+    strides.push_back(builder.make(Op::absolute, {builder.make(Op::stride, {view}, {axis})}));
+    spans.push_back(builder.make(Op::multiply, {strides.back(), length}));
+    const NodeId size = builder.index(static_cast<int64_t>(base::size_of(type.dtype())));
+    const NodeId is_apart = builder.make(Op::less_equal, {size, strides.back()});
+    all = builder.make(Op::bitwise_and, {all, either(few.back(), is_apart)});
+    for (size_t other = 0; other + 1 < few.size(); ++other) {
+      const NodeId inside = builder.make(Op::less_equal, {spans[other], strides.back()});
+      const NodeId around = builder.make(Op::less_equal, {spans.back(), strides[other]});
+      const NodeId is_one = either(few[other], few.back());
+      all = builder.make(Op::bitwise_and, {all, either(is_one, either(inside, around))});
+    }
+  }
+  return all;
+}
+
 NodeId before_mask(ir::Builder& builder, NodeId value, NodeId mask) {
   const ir::Function& f = builder.function();
   const int rank = f.type(mask).rank();

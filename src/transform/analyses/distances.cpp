@@ -1,6 +1,6 @@
 // Distances. In iteration i the first access of a pair is at `a + i * step`, and the second at `b + i *
 // step`. Lanes run the first one of iterations i + 1, i + 2, ... before the second one of iteration i. The
-// two touch different bytes in two cases. `b - a` is less than the step by at least the bytes of an access:
+// two touch different bytes in three cases. `b - a` is less than the step by at least the bytes of an access:
 // the second one is never where the first one comes only later (it is at the same element, at one that has
 // been passed, at another field of its record). Or the first one does not come there within the largest
 // number of lanes. Where the two steps may differ, as between an element and the row that it scales, the
@@ -24,8 +24,9 @@ constexpr int kMostNesting = 8;
 /// Elements from iteration to iteration: products with lanes and strides stay far from 64 bits.
 constexpr int64_t kMostStep = int64_t{1} << 12;
 constexpr int64_t kMostStride = int64_t{1} << 40;
-/// ... and so do products of this with numbers of iterations.
+/// Where strides are not the same, products of these two stay so.
 constexpr int64_t kMostShortStride = int64_t{1} << 21;
+constexpr int64_t kMostIterations = int64_t{1} << 40;
 
 /// An index: a constant, multiples of values from outside the loop, and of the iteration's number; modulo
 /// 2**64.
@@ -190,7 +191,7 @@ class Question {
   }
   /// The third case.
   NodeId are_disjoint(const Location& first, const Location& second, NodeId step, NodeId other_step,
-                   NodeId away) {
+                      NodeId away) {
     const NodeId last = loops_.subtract(use_(f_.operand(loop_, 0)), b_.index(1));
     const NodeId zero = b_.index(0);
     const NodeId way = loops_.multiply(step, last);
@@ -201,9 +202,12 @@ class Question {
     const NodeId other_start = loops_.add(away, loops_.minimum(other_way, zero));
     const NodeId is_first = loops_.less_equal(end(zero, way, first.size), other_start);
     const NodeId is_second = loops_.less_equal(end(away, other_way, second.size), loops_.minimum(way, zero));
-    const NodeId longest = loops_.maximum(loops_.absolute(step), loops_.absolute(other_step));
-    const NodeId is_small = loops_.both(loops_.less_equal(longest, b_.index(kMostShortStride)),
-                                        loops_.less_equal(last, b_.index(kMostStride)));
+    const auto is_short = [&](NodeId stride) {
+      return loops_.both(loops_.less_equal(b_.index(-kMostShortStride), stride),
+                         loops_.less_equal(stride, b_.index(kMostShortStride)));
+    };
+    const NodeId is_small = loops_.both(loops_.both(is_short(step), is_short(other_step)),
+                                        loops_.less_equal(last, b_.index(kMostIterations)));
     return loops_.both(is_small, loops_.either(is_first, is_second));
   }
   Location location_of(NodeId access) {
