@@ -347,9 +347,10 @@ bool draws_the_same(BitKind kind, Stream& one, Stream& other) {
 }  // namespace
 
 std::optional<BitKind> kind_of_bits(const Stream& stream) noexcept {
-  for (size_t kind = 0; kind < kBitKinds; ++kind)
+  for (size_t kind = 0; kind < kBitKinds; ++kind) {
     if (known_kinds[kind].load(std::memory_order_relaxed) == stream.next_uint64)
       return static_cast<BitKind>(kind);
+  }
   return std::nullopt;
 }
 

@@ -9,7 +9,7 @@
 
 // Each number needs one word at least. So as many words as there are numbers left are drawn at once, up to a
 // block, and all of them are used: a stream never has to go back. A number whose words go beyond the block
-// takes the others from the stream, which is behind the block.
+// takes the others from the stream, which comes after the block.
 //
 // The fast path of the ziggurats - a number of one word, 99 of 100 - is here, without the branch on the sign
 // of NumPy's, which no CPU predicts. All else is NumPy's function, called with a stream that gives the words
@@ -173,7 +173,7 @@ class Ziggurat {
   };
 
   [[gnu::noinline]] static Real of_more_words(Stream* stream, Word word) {
-    // The kind says how words become reals; no word that is left does.
+    // The kind specifies how words become reals; no word that is left does.
     Ahead<Word> ahead(stream, BitKind::PCG64, &word, &word + 1);
     return one(&ahead.stream);
   }
@@ -220,7 +220,7 @@ Word mask_of(Word range) {
 /// How often a word gives no number.
 enum class Rejections : uint8_t { Rare, Often };
 
-/// `count` numbers of words, of which some give none: `made(word, number)` tells.
+/// `count` numbers of words, of which some give none: `made(word, number)` returns whether one does.
 template <Rejections rejections, class Word, class T, class Made>
 void fill_by_rejection(Stream* stream, BitKind kind, T* data, int64_t count, Made made) {
   constexpr int64_t kGroup = 16;

@@ -73,7 +73,7 @@ void Moved::move(Region& region) {
     const auto pad = static_cast<int64_t>(reinterpret_cast<uintptr_t>(region.low) % kAlignment);
     region.memory = eager::DeviceMemory::allocate_for_copy(device_, size + pad);
     region.there = region.memory->data() + pad;
-    region.memory->write(eager::address_of(region.there), region.low, size);
+    region.memory->write_new(eager::address_of(region.there), region.low, size);
   }
   for (const size_t leaf : region.leaves) {
     PyArrayObject* const array = as_array(given_[leaf]);

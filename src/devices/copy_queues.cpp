@@ -20,6 +20,7 @@ void CopyQueues::renew() {
   uploads_ = downloads_ = nullptr;
   const std::lock_guard lock(staging_mutex_);
   for (Slot& slot : slots_) slot = {};
+  slots_there_ = kSlots;
   std::unique_ptr<Stream> uploads = device_.make_upload_stream();
   downloads_ = device_.make_stream().release();
   uploads_ = uploads.release();
@@ -66,28 +67,35 @@ Stream& CopyQueues::uploads() {
 
 void CopyQueues::upload(Address to, const void* from, int64_t bytes) {
   const Inside inside(device_, *uploads_);
-  if (device_.is_pinned(from)) {
-    device_.write(to, from, bytes);
-    const std::unique_ptr<Event> point = device_.make_point();
-    point->record(*uploads_);
-    return point->synchronize();
-  }
   const std::lock_guard lock(staging_mutex_);
   const auto* at = static_cast<const std::byte*>(from);
   while (bytes > 0) {
     const int64_t part = std::min(bytes, kSlotBytes);
-    if (!stage(slots_[next_], to, at, part)) return device_.write(to, at, bytes);
-    next_ = (next_ + 1) % kSlots;
+    Slot* const slot = next_slot();
+    if (slot == nullptr) return device_.write(to, at, bytes);
+    stage(*slot, to, at, part);
     to += static_cast<Address>(part);
     at += part;
     bytes -= part;
   }
 }
 
-/// False: there is no pinned memory.
-bool CopyQueues::stage(Slot& slot, Address to, const std::byte* from, int64_t bytes) {
-  if (slot.memory == nullptr) slot.memory = device_.allocate_pinned(kSlotBytes);
-  if (slot.memory == nullptr) return false;
+/// Null: there is no pinned memory.
+CopyQueues::Slot* CopyQueues::next_slot() {
+  if (next_ < slots_there_ && slots_[next_].memory == nullptr) {
+    try {
+      slots_[next_].memory = device_.allocate_pinned(kSlotBytes);
+    } catch (const DeviceError&) {  // NOLINT(bugprone-empty-catch): there is none, then
+    }
+    if (slots_[next_].memory == nullptr) slots_there_ = next_;
+  }
+  if (slots_there_ == 0) return nullptr;
+  Slot& slot = slots_[next_ % slots_there_];
+  next_ = (next_ % slots_there_ + 1) % slots_there_;
+  return &slot;
+}
+
+void CopyQueues::stage(Slot& slot, Address to, const std::byte* from, int64_t bytes) {
   if (slot.point != nullptr) slot.point->synchronize();
   else if (slot.is_used) uploads_->synchronize();
   std::memcpy(slot.memory, from, static_cast<size_t>(bytes));
@@ -97,7 +105,6 @@ bool CopyQueues::stage(Slot& slot, Address to, const std::byte* from, int64_t by
   device_.write(to, slot.memory, bytes);
   point->record(*uploads_);
   slot.point = std::move(point);
-  return true;
 }
 
 std::shared_ptr<Event> CopyQueues::upload_point() {

@@ -68,9 +68,9 @@ class CopyQueues {
   /// @name Uploads
   /// The queue that they go into. Throws DeviceError.
   Stream& uploads();
-  /// Copies to the device in that queue, and reads the host's memory before it returns: it is copied to
-  /// pinned memory, of at most `kSlots * kSlotBytes`; or, if it is pinned itself, the copy is waited for.
-  /// From any thread, after `uploads`. Throws DeviceError.
+  /// Copies to the device in that queue, and reads the host's memory, which is not pinned, before it returns:
+  /// it is copied to pinned memory, of at most `kSlots * kSlotBytes`. From any thread, after `uploads`.
+  /// Throws DeviceError.
   void upload(Address to, const void* from, int64_t bytes);
   /// A point after all uploads until now. Throws DeviceError.
   std::shared_ptr<Event> upload_point();
@@ -113,12 +113,14 @@ class CopyQueues {
   std::mutex staging_mutex_;
   Slot slots_[kSlots];
   int next_ = 0;
+  int slots_there_ = kSlots;  ///< fewer where the driver has refused one
 
   /// Makes the queues, if there are none of this life of the device.
   void renew();
   void mark_here() noexcept;
   Event& mark();
-  bool stage(Slot& slot, Address to, const std::byte* from, int64_t bytes);
+  Slot* next_slot();
+  void stage(Slot& slot, Address to, const std::byte* from, int64_t bytes);
 };
 
 }  // namespace ingot::devices

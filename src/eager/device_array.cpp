@@ -66,6 +66,15 @@ runtime::OwnedBuffer host_buffer(int64_t bytes) {
   return buffer;
 }
 
+/// A thread that reads without the GIL: no reader any more before it waits for the GIL.
+struct Reader {
+  std::atomic<int>& readers;
+  ~Reader() {
+    --readers;
+    readers.notify_all();
+  }
+};
+
 /// Pinned memory is read later.
 void write_late(Device& device, Address to, const void* from, int64_t bytes) {
   if (bytes > 0) device.write(to, from, bytes);
@@ -191,10 +200,23 @@ devices::CopyQueues* DeviceMemory::queues() const {
 }
 
 void DeviceMemory::write(Address to, const void* from, int64_t bytes) {
+  put(to, from, bytes, [](const auto& copy) { copy(); });
+}
+
+void DeviceMemory::write_new(Address to, const void* from, int64_t bytes) {
+  put(to, from, bytes, [](const auto& copy) {
+    const nb::gil_scoped_release released;
+    copy();
+  });
+}
+
+template <class Run>
+void DeviceMemory::put(Address to, const void* from, int64_t bytes, Run&& run) {
   if (bytes == 0) return;
   devices::CopyQueues* const copies = queues();
-  devices::Stream* const uploads =
-      copies == nullptr || bytes < devices::CopyQueues::kLeast ? nullptr : &copies->uploads();
+  const bool is_queued =
+      copies != nullptr && bytes >= devices::CopyQueues::kLeast && !device_.is_pinned(from);
+  devices::Stream* const uploads = is_queued ? &copies->uploads() : nullptr;
   if (uploads == nullptr || (last_ != uploads && last_ != &copies->own())) {
     use();
     write_now(device_, to, from, bytes);
@@ -203,21 +225,20 @@ void DeviceMemory::write(Address to, const void* from, int64_t bytes) {
     set_written(copies->advance());
     return;
   }
+  await_readers();
   if (last_ != uploads) copies->let_wait(*uploads, used_);
   last_ = uploads;
   after_.reset();
   const std::shared_ptr<DeviceMemory> kept = shared_from_this();
-  {
-    const nb::gil_scoped_release released;
-    copies->upload(to, from, bytes);
-  }
+  run([&] { copies->upload(to, from, bytes); });
   if (last_ == uploads) after_ = copies->upload_point();
   else used_besides(*uploads);
 }
 
 void DeviceMemory::read(void* to, Address from, int64_t bytes) {
   if (bytes == 0) return;
-  devices::CopyQueues* const copies = queues();
+  const bool is_pinned = device_.is_pinned(to);
+  devices::CopyQueues* const copies = is_pinned ? nullptr : queues();
   const bool is_own = copies != nullptr && last_ == &copies->own();
   devices::Stream* stream = nullptr;
   if (is_own && !copies->is_last(written_)) stream = &copies->downloads_after(written_);
@@ -228,10 +249,12 @@ void DeviceMemory::read(void* to, Address from, int64_t bytes) {
     stream = &device_.stream();
   }
   const std::shared_ptr<DeviceMemory> kept = shared_from_this();
+  ++readers_;
   const nb::gil_scoped_release released;
+  const Reader reader{readers_};
   const devices::CopyQueues::Inside inside(device_, *stream);
   device_.read(to, from, bytes);
-  if (device_.is_pinned(to)) stream->synchronize();
+  if (is_pinned) stream->synchronize();
 }
 
 void DeviceMemory::wait() {
@@ -298,7 +321,7 @@ nb::object to_device(nb::handle given, Device& device, bool is_late) {
   std::shared_ptr<DeviceMemory> memory =
       memory_for(window, device, is_late ? &DeviceMemory::allocate : &DeviceMemory::allocate_for_copy);
   if (is_late) write_late(device, address_of(memory->data()), window.data, memory->size());
-  else memory->write(address_of(memory->data()), window.data, memory->size());
+  else memory->write_new(address_of(memory->data()), window.data, memory->size());
   window.data = memory->data();
   return new_device_array(window, true, std::move(memory));
 }

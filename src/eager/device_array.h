@@ -2,6 +2,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -44,7 +45,10 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
     if (devices::Recording::of_thread() != nullptr) [[unlikely]]
       note();
     used_ = devices::CopyQueues::kEnd;
-    if (is_written) written_ = devices::CopyQueues::kEnd;
+    if (is_written) {
+      await_readers();
+      written_ = devices::CopyQueues::kEnd;
+    }
     if (devices::Stream& now = device_.stream(); last_ != &now) [[unlikely]]
       use_in(now);
   }
@@ -61,11 +65,14 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   /// Waits, without the GIL, for what uses it, and for nothing else where that is known.
   void wait();
 
-  /// @name Copies from and to the host; want the GIL, and let go of it
+  /// @name Copies from and to the host; want the GIL
   /// Where the device has queues for copies, and the thread has set no stream, they overlap kernels that
-  /// do not use the memory (`overlap_copies`). The host's memory may be changed when `write` returns, and is
-  /// written when `read` does.
+  /// do not use the memory (`overlap_copies`); but of pinned memory, which copies that end later may use as
+  /// well: they are in the device's own stream. The host's memory may be changed when `write` returns, and is
+  /// written when `read` does. `read` lets go of the GIL, and so does `write_new`, into memory that nobody
+  /// else has yet: what uses the memory meanwhile sees it before the copy or after it.
   void write(devices::Address to, const void* from, int64_t bytes);
+  void write_new(devices::Address to, const void* from, int64_t bytes);
   void read(void* to, devices::Address from, int64_t bytes);
   /// The stream that has used it last, after all others.
   devices::Stream& last() const { return *last_; }
@@ -82,9 +89,16 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
 
  private:
   DeviceMemory(devices::Device& device, devices::Address address, int64_t size);
+  template <class Run>
+  void put(devices::Address to, const void* from, int64_t bytes, Run&& run);
   void use_in(devices::Stream& stream);
   void used_besides(devices::Stream& stream);
   void note();
+  /// Before the memory is written: threads that copy from it end that, for which they need no GIL.
+  void await_readers() {
+    for (int readers = readers_; readers != 0; readers = readers_) [[unlikely]]
+      readers_.wait(readers);
+  }
   /// For copies of the calling thread; null: they go into its stream.
   devices::CopyQueues* queues() const;
   void give_back() noexcept;
@@ -100,6 +114,7 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   Position used_ = devices::CopyQueues::kEnd;  ///< of the last use, where that was in the device's own stream
   Position written_ = devices::CopyQueues::kEnd;  ///< of the last use that may have written it
   std::shared_ptr<devices::Event> after_;         ///< the last use, an upload; null: the end of `last_`
+  std::atomic<int> readers_ = 0;                  ///< threads that copy from it without the GIL
   runtime::OwnedBuffer buffer_;
   nb::object owner_;
 };

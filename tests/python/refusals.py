@@ -381,6 +381,7 @@ EXAMPLES = [
     (lambda x: random.Random(x).seed(x, version=1), 1),
     (lambda x: random.sample([1, 2], counts=[x, x], k=1), 1),
     (lambda b: np.frombuffer(b, "u1"), b"abc"),
+    (lambda a: np.ndarray((2,), a.dtype, a), np.ones(4)),
     (lambda a: scipy.linalg.svd(a, lapack_driver="gesvd"), np.eye(3)),
     (lambda a: scipy.linalg.svd(a), np.eye(3, dtype=np.float32)),
     (lambda a: scipy.linalg.eigh(a), np.eye(3)),

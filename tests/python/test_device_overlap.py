@@ -112,6 +112,80 @@ def test_the_hosts_array_may_be_changed_when_the_copy_returns(seed):
     run(CHANGED, seed, races=False)
 
 
+# Copies that end late, and copies of the same pinned memory after them, are in one stream.
+
+PINNED = """
+with ingot.device(D):
+    s = cuda.default_stream()
+    p = cuda.pinned_array(N)
+    e = cuda.event()
+for k in range(6):
+    p[:] = 0
+    x = put(k)
+    D.synchronize()
+    a = twice(long(x))
+    a.copy_to_host(p, stream=s)
+    b = put(0)
+    if k % 2:
+        e.record(s)
+        e.wait()
+    b.copy_to_device(p)
+    assert (b.to_host() == 2 * k + 1).all(), k
+    c = put(0)
+    D.synchronize()
+    add(c, long(x))
+    p[:] = 100 + k
+    c.copy_to_device(p, stream=s)
+    x.copy_to_host(p)
+    assert (p == k).all() and (c.to_host() == 100 + k).all(), k
+"""
+
+
+@seeds
+def test_copies_of_pinned_memory_keep_their_order(seed):
+    run(PINNED, seed)
+
+
+# Threads that share an array: each sees it before a copy or after it.
+
+SHARED = """
+M = (12 << 20) // 8
+x = ingot.device_put(np.zeros(M), D)
+ends = ingot.jit(lambda x: x[:: x.size - 1] * 1)
+is_over = False
+
+
+def write():
+    for k in range(6):
+        x.copy_to_device(np.full(M, float(k)))
+    global is_over
+    is_over = True
+
+
+def increase():
+    for _ in range(20):
+        add(x, ones)
+
+
+ones = ingot.device_put(np.ones(M), D)
+threads = [threading.Thread(target=write), threading.Thread(target=increase)]
+for t in threads:
+    t.start()
+while not is_over:
+    first, last = ends(x).to_host()
+    assert first == last, (first, last)
+    host = x.to_host()
+    assert host[0] == host[-1], (host[0], host[-1])
+for t in threads:
+    t.join()
+"""
+
+
+@seeds
+def test_threads_see_an_array_before_a_copy_or_after_it(seed):
+    run(SHARED, seed, races=False)
+
+
 # Kernels, uploads and downloads of one array.
 
 ORDERS = """

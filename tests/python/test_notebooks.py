@@ -29,12 +29,17 @@ class Kernel:
         cell = nbformat.v4.new_code_cell(textwrap.dedent(text).strip("\n"))
         self.notebook.cells.append(cell)
         self.client.execute_cell(cell, len(self.notebook.cells) - 1)
-        shown = []
+        shown, before = [], None
         for output in cell.outputs:
             if output.output_type == "error":
                 shown.append("\n".join(output.traceback))
+            elif output.output_type != "stream":
+                shown.append(output.data["text/plain"])
+            elif before is not None and before.output_type == "stream":
+                shown[-1] += output.text  # a line may come in two parts
             else:
-                shown.append(output.text if output.output_type == "stream" else output.data["text/plain"])
+                shown.append(output.text)
+            before = output
         return re.sub("\x1b\\[[0-9;]*m", "", "\n".join(shown)).strip()
 
     def asked(self, what: str, *given, **options) -> dict:

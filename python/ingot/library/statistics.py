@@ -415,7 +415,7 @@ def even_bin_of(at: Any, edges: Any, scale: Any) -> Any:
 
 
 def bins_of_one(edges: Any) -> Any:
-    """How many bins of equal width lie between two numbers one apart."""
+    """How many bins of equal width a range of length one has."""
     return (edges.shape[0] - 1) / (np.float64(edges[-1]) - np.float64(edges[0]))
 
 

@@ -93,8 +93,8 @@ NodeId asks_for_own_elements(ir::Builder& builder, NodeId view) {
     strides.push_back(builder.make(Op::absolute, {builder.make(Op::stride, {view}, {axis})}));
     spans.push_back(builder.make(Op::multiply, {strides.back(), length}));
     const NodeId size = builder.index(static_cast<int64_t>(base::size_of(type.dtype())));
-    const NodeId is_apart = builder.make(Op::less_equal, {size, strides.back()});
-    all = builder.make(Op::bitwise_and, {all, either(few.back(), is_apart)});
+    const NodeId is_disjoint = builder.make(Op::less_equal, {size, strides.back()});
+    all = builder.make(Op::bitwise_and, {all, either(few.back(), is_disjoint)});
     for (size_t other = 0; other + 1 < few.size(); ++other) {
       const NodeId inside = builder.make(Op::less_equal, {spans[other], strides.back()});
       const NodeId around = builder.make(Op::less_equal, {spans.back(), strides[other]});

@@ -40,7 +40,7 @@ bool writes_one_view(ir::Op op);
 
 /// Whether nodes of a region, or of regions inside, may write into memory of a root, or into any.
 bool may_write(const ir::Function& function, ir::RegionId region, const Root& memory);
-/// ... of a node may write into the memory of a view.
+/// Whether what is in the regions of a node may write into the memory of a view.
 bool may_write(const ir::Function& function, ir::NodeId node, ir::NodeId view);
 
 /// An element of a view, as a location in a buffer; other views of that buffer may have the same location.

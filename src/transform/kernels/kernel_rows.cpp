@@ -1,6 +1,7 @@
 // Element j of a row is of the lane j % 32, and of the warp j / 1024 of a block: these are the lanes and the
-// blocks of iterations of base/reduction.h. So a thread combines its elements in the order in which it has
-// them, and warps combine what their threads have come to.
+// blocks of iterations of base/reduction.h. In a short row it is of thread j % 8, which has two lanes. So a
+// thread combines its elements in the order in which it has them, and warps combine what their threads have
+// come to.
 
 #include "transform/kernels/kernel_rows.h"
 

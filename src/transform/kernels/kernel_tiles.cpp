@@ -224,8 +224,12 @@ bool KernelTiles::is_along_depth(NodeId load) const {
   for (size_t i = 0; i < indices.size(); ++i)
     if (is_dense(source_, view, i)) axis = i;
   const NodeId iteration = parameter(tiling_.depth);
+  std::vector<bool> is_known(source_.node_count());  // that it does not
   const std::function<bool(NodeId)> depends = [&](NodeId value) {
-    return value == iteration || std::ranges::any_of(source_.operands(value), depends);
+    if (value == iteration) return true;
+    if (is_known[value.index]) return false;
+    is_known[value.index] = true;
+    return std::ranges::any_of(source_.operands(value), depends);
   };
   return depends(indices[axis]);
 }
@@ -357,8 +361,11 @@ Nodes KernelTiles::loads_before() const {
 /// level, but for what is in the block's memory.
 bool KernelTiles::is_used_before(NodeId level) const {
   const NodeId iteration = parameter(level);
+  std::vector<bool> is_known(source_.node_count());  // that it does not
   const std::function<bool(NodeId)> uses = [&](NodeId value) {
     if (value == iteration) return true;
+    if (is_known[value.index]) return false;
+    is_known[value.index] = true;
     const bool is_staged = std::ranges::find(stages_, value, &Stage::load) != stages_.end();
     return !is_staged && source_.encloses(tiling_.levels.front(), value) &&
            std::ranges::any_of(source_.operands(value), uses);
@@ -419,7 +426,10 @@ void KernelTiles::make_lanes(const Shape& shape, std::span<const NodeId> at, Nod
 void KernelTiles::prepare_lane(Lane& lane) {
   for (const NodeId load : loads_before()) copies_.rebuilt(lane, load);
   const RegionId region = source_.region(tiling_.depth);
+  std::vector<bool> is_made(source_.node_count());
   const std::function<void(NodeId)> make = [&](NodeId value) {
+    if (is_made[value.index]) return;
+    is_made[value.index] = true;
     if (std::ranges::find(stages_, value, &Stage::load) != stages_.end() || value == tiling_.load) return;
     if (source_.op(value) == Op::param && source_[value].parent == region) return;
     if (!source_.encloses(region, value)) {

@@ -435,7 +435,7 @@ class KernelOutliner : public Rewriter {
     along_ = along;
   }
 
-  /// A nest whose iterations reduce rows: each is a thread's, a warp's or a block's.
+  /// A nest whose iterations reduce rows: each is of a thread, of eight, of a warp or of a block.
   void write_rows(NodeId id, const Nodes& levels, const Nodes& lengths) {
     const NodeId longest = longest_in(levels.back());
     RowMemory memory = memory_of(id);
