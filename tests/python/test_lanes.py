@@ -490,9 +490,14 @@ def test_one_element_and_the_row_that_it_scales(function, place):
         for i in (k, 65):
             for view in (a, a[::-1], a[:, ::-1], a.T):
                 check(function, view, i, k, low, high)
-    narrow = np.random.default_rng(2).normal(size=140).astype(np.float32)
-    shared = np.lib.stride_tricks.as_strided(narrow, (64, 70), (4, 4))  # rows begin one element after each other
-    check(function, shared, 5, 7, 3, 40)
+
+
+@pytest.mark.parametrize(
+    "function", (row_less_multiple, row_less_multiple_backwards, column_less_multiple, row_takes_sums, row_by_slices)
+)
+def test_rows_that_share_elements(function):
+    line = np.random.default_rng(2).normal(size=140).astype(np.float32)
+    check(function, np.lib.stride_tricks.as_strided(line, (64, 70), (4, 4)), 5, 7, 3, 40)
 
 
 def decomposed(a):
