@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <new>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -232,7 +231,7 @@ class GufuncErrand final : public runtime::Errand {
       if (const Copy* const same = i < outer.gufunc_.inputs ? same_memory(i) : nullptr) {
         inner_.data_[i] = same->data();
       } else {
-        copy.memory.emplace(static_cast<size_t>(copy.bytes));
+        copy.memory = std::make_unique<runtime::ErrandMemory>(static_cast<size_t>(copy.bytes));
         inner_.data_[i] = copy.data();
         if (i < outer.gufunc_.inputs) copy.move(outer.data_[i], true);
       }
@@ -258,8 +257,8 @@ class GufuncErrand final : public runtime::Errand {
  private:
   /// The copy of an operand: of its matrices, or vectors, then of their one or two axes.
   struct Copy {
-    std::optional<runtime::ErrandMemory> memory;
-    int64_t size;  ///< of an element
+    std::unique_ptr<runtime::ErrandMemory> memory;  ///< null: another operand's
+    int64_t size;                                   ///< of an element
     int64_t bytes;
     std::array<int64_t, 3> lengths;
     std::array<int64_t, 3> outer;  ///< strides
