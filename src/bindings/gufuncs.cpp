@@ -98,8 +98,8 @@ const Gufunc* find_gufunc(std::string_view routine, std::string_view layout) {
                 : routine.starts_with("fft.") ? Gufunc::Kind::Transform
                                               : Gufunc::Kind::Algebra;
   const auto begins_so = [&](const Pace& pace) { return routine.starts_with(pace.routine); };
-  const bool counts = is_product && base::is_int(gufunc.operands[0].slot.dtype);
-  gufunc.step = counts ? kStepOfIntegers : std::ranges::find_if(kPaces, begins_so)->step;
+  const bool is_of_integers = is_product && base::is_int(gufunc.operands[0].slot.dtype);
+  gufunc.step = is_of_integers ? kStepOfIntegers : std::ranges::find_if(kPaces, begins_so)->step;
   gufunc.lengths = static_cast<size_t>(ufunc->core_num_dim_ix);
   gufunc.inputs = static_cast<size_t>(ufunc->nin);
   for (size_t i = 0; i < count; ++i) {

@@ -570,8 +570,8 @@ Folder::Extent Folder::extent(NodeId array, int64_t axis) const {
     case Op::materialize: return {operand(0), axis};
     // length(concat(xs..., axis j), i) = length(xs[0], i), i != j
     case Op::concat: return axis == f_.attribute(array, 0) ? Extent{array, axis} : Extent{operand(0), axis};
-    // length(compress(x, mask), i) = length(x, i + rank(mask) - 1), i > 0; length(compress(y, mask), 0),
-    // which has been there before
+    // length(compress(x, mask), i) = length(x, i + rank(mask) - 1), i > 0; length(compress(x, mask), 0) =
+    // length(compress(y, mask), 0), of the first y that is known
     case Op::compress: {
       if (axis > 0) return {operand(0), axis + f_.type(operand(1)).rank() - 1};
       const NodeId first = b_.first_chosen(operand(1));

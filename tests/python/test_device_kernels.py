@@ -269,6 +269,66 @@ def test_what_is_like_a_product():
     as_on_the_host(shortest, values("int64", 40, 40), values("int64", 40, 40))
 
 
+def chained_product(a, b, c, r):
+    for i in range(a.shape[0]):
+        s = r[i]
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        s = s * s
+        for j in range(b.shape[1]):
+            t = s
+            for k in range(a.shape[1]):
+                t += a[i, k] * b[k, j]
+            c[i, j] = t
+
+
+def test_long_chains_before_products_are_compiled_once():
+    """Each value of the chain is two operands of the next: a walk that forgets where it was would not end."""
+    g = np.random.default_rng(4)
+    a, b, r = g.normal(size=(40, 33)), g.normal(size=(33, 35)), np.where(g.random(40) < 0.5, 0.0, 1.0)
+    expected, c = np.zeros((40, 35)), ingot.device_put(np.zeros((40, 35)), "emulated")
+    chained_product(a, b, expected, r)
+    ingot.jit(chained_product)(*(ingot.device_put(x, "emulated") for x in (a, b)), c, ingot.device_put(r, "emulated"))
+    np.testing.assert_array_equal(c.to_host(), expected)
+
+
 def test_special_values_of_products():
     a, b = values("float64", 40, 40), values("float64", 40, 40)
     a[3, 4], a[5, 6], a[7] = np.inf, np.nan, 0

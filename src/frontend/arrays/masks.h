@@ -13,7 +13,7 @@ ir::NodeId before_mask(ir::Builder& builder, ir::NodeId value, ir::NodeId mask);
 /// mask chooses has the same length each time then.
 ir::NodeId as_first_read(const ir::Function& f, ir::NodeId array);
 
-/// Whether no two elements of a view are known to be at one location.
+/// Whether it is known that no two elements of a view are at one location.
 bool has_own_elements(const ir::Function& f, ir::NodeId view);
 /// Whether none are, found when the code runs: each stride is at least what the axes of smaller strides span.
 /// False for some views of which none are.
