@@ -320,7 +320,7 @@ def chained_product(a, b, c, r):
 
 
 def test_long_chains_before_products_are_compiled_once():
-    """Each value of the chain is two operands of the next: a walk that forgets where it was would not end."""
+    """Each value of the chain is both operands of the next one: who visits operands again and again does not come to an end."""
     g = np.random.default_rng(4)
     a, b, r = g.normal(size=(40, 33)), g.normal(size=(33, 35)), np.where(g.random(40) < 0.5, 0.0, 1.0)
     expected, c = np.zeros((40, 35)), ingot.device_put(np.zeros((40, 35)), "emulated")
