@@ -4,7 +4,7 @@ import signal
 
 import numpy as np
 import pytest
-from support import DTYPES, MODES, check
+from support import DTYPES, MODES, check, jitted
 
 QUICK = ("interpreted",)
 """Where the library is in question, not what compiled code makes of it."""
@@ -106,6 +106,36 @@ def test_three_axes():
     for axis in (0, 1, 2, (0, 2), (2, 1), None):
         for y in (x, x.T, x[:, ::2]):
             check(lambda x: (np.sum(x, axis), np.max(x, axis), np.mean(x, axis), np.std(x, axis), np.any(x > 3, axis)), y, bound=1e-5, modes=QUICK)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "uint8", "complex128"])
+@pytest.mark.parametrize("columns", [2, 3, 4, 7])
+@pytest.mark.sampled(3)
+def test_few_columns(dtype, columns):
+    """Blocks of rows two at a time, the columns in lanes: the values are the interpreter's, bit for bit."""
+
+    def of_rows(x):
+        return np.sum(x, axis=0), np.max(x, axis=0)
+
+    def given(x):
+        return np.sum(x * np.sum(x, axis=1)[:, None], axis=0), np.prod(x, axis=0)
+
+    for function in (of_rows, given):
+        modes = [jitted(function, mode) for mode in MODES]
+        for rows in (1, 17, 128, 129, 256, 300, 385, 1000):
+            x = numbers((rows, columns), dtype, rows)
+            wide = numbers((2 * rows, 2 * columns), dtype, rows)
+            for y in (x, wide[::2, ::2], wide[rows - 1 :: -1, :columns]):
+                with np.errstate(all="ignore"):
+                    results = [compiled(y) for compiled in modes]
+                for one, two in zip(*results, strict=True):
+                    assert one.dtype == two.dtype and one.tobytes() == two.tobytes()
+    with_nan = numbers((300, columns), dtype)
+    if with_nan.dtype.kind in "fc":
+        with_nan[257, -1] = np.nan
+        check(lambda x: np.sum(x, axis=0), with_nan, bound=bound(dtype))
+    check(lambda x: np.sum(x, axis=0), np.zeros((0, columns), dtype))
+    check(lambda x: np.sum(x, axis=0), numbers((130, 3, columns), dtype), bound=bound(dtype))
 
 
 def test_axes_that_are_arguments():

@@ -15,7 +15,8 @@ namespace ingot::transform {
 
 namespace {
 
-/// Loops of fewer iterations are not worth a vector.
+/// Loops of fewer iterations are not worth a vector, but around long sums of what are neighbours in its
+/// lanes.
 constexpr int64_t kFewIterations = 8;
 /// More pairs of accesses are not asked for their order.
 constexpr size_t kMostPairs = 32;
@@ -90,7 +91,19 @@ class LaneJudge {
   }
   bool has_few_iterations() const {
     const NodeId count = f_.operand(loop_, 0);
-    return f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewIterations;
+    if (!f_.is_constant(count) || f_.constant(count).as<int64_t>() >= kFewIterations) return false;
+    return f_.constant(count).as<int64_t>() < 2 || f_.op(loop_) != Op::for_ || !sums_rows();
+  }
+  /// Whether the loops that carry values go over rows that the lanes have side by side.
+  bool sums_rows() const {
+    bool any = false;
+    const bool all = ir::walk(f_, f_.region(loop_), [&](NodeId node) {
+      if (f_.op(node) != Op::for_ || f_.result_count(node) == 0) return ir::Walk::Into;
+      const RowLoads loads(f_, node, loop_, f_.region(node));
+      any = any || loads.any();
+      return loads.all() && !f_.is_constant(f_.operand(node, 0)) ? ir::Walk::Into : ir::Walk::Stop;
+    });
+    return all && any;
   }
   bool varies(NodeId value) const { return varies_[value.index]; }
   bool any_varies(std::span<const NodeId> values) const {
@@ -249,11 +262,11 @@ class LaneJudge {
 
 }  // namespace
 
-RowLoads::RowLoads(const Function& function, NodeId around, NodeId loop)
+RowLoads::RowLoads(const Function& function, NodeId around, NodeId loop, RegionId region)
     : f_(function),
       around_(function.region_parameters(function.region(around))[0]),
       iteration_(function.region_parameters(function.region(loop))[0]) {
-  ir::walk(f_, function.region(loop), [&](NodeId node) {
+  ir::walk(f_, region, [&](NodeId node) {
     if (f_.op(node) == Op::load) look_at(f_.operands(node).subspan(1));
   });
 }

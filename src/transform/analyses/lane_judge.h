@@ -25,11 +25,11 @@ std::optional<std::vector<AccessPair>> pairs_to_ask_for(const Function& function
 /// may.
 std::optional<Obstacle> lane_obstacle(const Function& function, NodeId loop);
 
-/// What the iterations of a loop load, compared with those of a loop around it: a row is contiguous along the
-/// iterations of the inner loop and strided along those of the outer one.
+/// What the iterations of a loop load in a region, compared with those of another loop, `around`: a row is
+/// contiguous along the iterations of the former and strided along those of the latter.
 class RowLoads {
  public:
-  RowLoads(const Function& function, NodeId around, NodeId loop);
+  RowLoads(const Function& function, NodeId around, NodeId loop, RegionId region);
   /// Whether all loads are of rows, or the same in all iterations.
   bool all() const { return all_; }
   bool any() const { return any_; }
@@ -40,7 +40,7 @@ class RowLoads {
   bool depends(NodeId value, NodeId iteration) const;
 
   const Function& f_;
-  NodeId around_;  ///< the number of an iteration of the loop around
+  NodeId around_;  ///< the number of an iteration of that loop
   NodeId iteration_;
   bool all_ = true;
   bool any_ = false;

@@ -1,7 +1,8 @@
 // Reductions of rows, the last axis being kept (base/reduction.h). Where the stride of rows is larger than
 // that of columns, rows are reduced one after another, the columns of a strip side by side: the partial
-// results of a block of rows are in a buffer that stays in the cache. Elsewhere each block of a column is a
-// loop of its own.
+// results of a block of rows are in a buffer that stays in the cache. Of few columns they are in registers:
+// two blocks of rows at once, so that their sums do not wait for each other, with the columns in lanes.
+// Elsewhere each block of a column is a loop of its own.
 
 #include "base/reduction.h"
 #include "transform/arrays/lowering.h"
@@ -31,7 +32,8 @@ class Lowering::RowWriter {
         to_(to),
         size_(b_.index(base::kOrderOfRows.block)),
         total_(loops_.product(axes.reduced)),
-        blocks_(count_blocks(loops_, total_, base::kOrderOfRows.block)) {}
+        blocks_(count_blocks(loops_, total_, base::kOrderOfRows.block)),
+        has_block_first_(lowering.machine_.has_kernels()) {}
 
   void write_strips() {
     size_t widest = 1;
@@ -59,39 +61,86 @@ class Lowering::RowWriter {
   /// Of few rows, each column at once.
   void write_few() {
     loops_.nest(axes_.kept, [&](Indices kept) {
-      const Nodes made = column(kept, b_.index(0), total_);
+      const Nodes made = rows(kept, b_.index(0), total_, lane_starts(kept));
       for (size_t i = 0; i < all_.size(); ++i) loops_.store(to_[i], kept, b_.cast(made[i], all_[i].dtype));
     });
+  }
+
+  /// Two blocks of all columns, into a buffer; then pairs of blocks, of pairs, and so on.
+  void write_narrow() {
+    has_block_first_ = true;
+    const NodeId two = b_.index(2);
+    const NodeId couples = loops_.ceiling(loops_.maximum(blocks_, b_.index(1)), two);
+    const NodeId least = loops_.multiply(couples, two);
+    const Nodes values = new_values(least);
+    Nodes lengths = with_block(axes_.kept, couples);
+    lengths.back() = loops_.minimum(lengths.back(), b_.index(kFewColumns - 1));
+    loops_.nest(lengths, [&](Indices at) {
+      const Indices kept = kept_of(at);
+      const NodeId low = loops_.multiply(block_of(at), two);
+      const NodeId high = loops_.add(low, b_.index(1));
+      const NodeId first = loops_.multiply(low, size_);
+      const NodeId second = loops_.multiply(high, size_);
+      const NodeId left = loops_.maximum(loops_.subtract(total_, second), b_.index(0));
+      const NodeId count = loops_.minimum(size_, left);
+      const NodeId others = loops_.subtract(loops_.minimum(size_, loops_.subtract(total_, first)), count);
+      const size_t n = all_.size();
+      Nodes inits = lane_starts(kept);
+      inits.insert(inits.end(), inits.begin(), inits.begin() + static_cast<std::ptrdiff_t>(n));
+      const Nodes both = loops_.loop(count, inits, [&](Indices row, Indices before) {
+        Nodes made = combined(row_at(loops_.add(first, row[0])), kept, before.first(n));
+        const Nodes upper = combined(row_at(loops_.add(second, row[0])), kept, before.subspan(n));
+        made.insert(made.end(), upper.begin(), upper.end());
+        return made;
+      });
+      const NodeId next = loops_.add(first, count);
+      const Nodes lower = rows(kept, next, others, Indices(both).first(n));
+      store_all(values, with_block(kept, low), lower);
+      store_all(values, with_block(kept, high), Indices(both).subspan(n));
+    });
+    combine_pairs(values, blocks_);
+    store_first(values);
   }
 
   /// Block by block of each column, into a buffer; then pairs of blocks, of pairs, and so on.
   void write_columns() {
     // What a pair of blocks has is not compared with what others have.
     const bool before = loops_.independent();
-    loops_.set_independent(before || has_block_first());
+    loops_.set_independent(before || has_block_first_);
     const NodeId least = loops_.maximum(blocks_, b_.index(1));
-    const Nodes lengths = with_block(axes_.kept, least);
-    Nodes values;
-    for (const Reduction& r : all_) values.push_back(loops_.new_view(lengths, r.lane));
-    loops_.nest(lengths, [&](Indices at) {
+    const Nodes values = new_values(least);
+    loops_.nest(with_block(axes_.kept, least), [&](Indices at) {
       const NodeId first = loops_.multiply(block_of(at), size_);
       const NodeId count = loops_.minimum(size_, loops_.subtract(total_, first));
-      const Nodes made = column(kept_of(at), first, count);
-      for (size_t i = 0; i < all_.size(); ++i) loops_.store(values[i], at, made[i]);
+      store_all(values, at, rows(kept_of(at), first, count, lane_starts(kept_of(at))));
     });
     loops_.set_independent(before);
-    if (has_block_first()) combine_many(values, least);
+    if (has_block_first_) combine_many(values, least);
     else combine_pairs(values, least);
-    loops_.set_independent(before || has_block_first());
+    loops_.set_independent(before || has_block_first_);
+    store_first(values);
+    loops_.set_independent(before);
+  }
+
+ private:
+  /// For a block of each column.
+  Nodes new_values(NodeId blocks) {
+    Nodes values;
+    for (const Reduction& r : all_) values.push_back(loops_.new_view(with_block(axes_.kept, blocks), r.lane));
+    return values;
+  }
+  void store_all(const Nodes& values, Indices at, Indices made) {
+    for (size_t i = 0; i < all_.size(); ++i) loops_.store(values[i], at, made[i]);
+  }
+  /// Gives each column the value of its first block.
+  void store_first(const Nodes& values) {
     loops_.nest(axes_.kept, [&](Indices kept) {
       const Nodes first = with_block(kept, b_.index(0));
       for (size_t i = 0; i < all_.size(); ++i)
         loops_.store(to_[i], kept, b_.cast(loops_.load(values[i], first), all_[i].dtype));
     });
-    loops_.set_independent(before);
   }
 
- private:
   /// Pairs of blocks, then pairs of these, and so on.
   void combine_pairs(const Nodes& values, NodeId blocks) {
     const NodeId steps = count_digits(loops_, loops_.subtract(blocks, b_.index(1)));
@@ -160,15 +209,13 @@ class Lowering::RowWriter {
     return loops_.branch(loops_.less(block(next), group.blocks), types, both, [&] { return low; });
   }
 
-  /// Neighbouring threads take neighbours in a row.
-  bool has_block_first() const { return lowering_.machine_.has_kernels(); }
   Nodes with_block(Indices kept, NodeId block) const {
     Nodes all(kept.begin(), kept.end());
-    all.insert(has_block_first() ? all.begin() : all.end(), block);
+    all.insert(has_block_first_ ? all.begin() : all.end(), block);
     return all;
   }
-  NodeId block_of(Indices at) const { return has_block_first() ? at.front() : at.back(); }
-  Indices kept_of(Indices at) const { return at.subspan(has_block_first() ? 1 : 0, at.size() - 1); }
+  NodeId block_of(Indices at) const { return has_block_first_ ? at.front() : at.back(); }
+  Indices kept_of(Indices at) const { return at.subspan(has_block_first_ ? 1 : 0, at.size() - 1); }
 
   void write_strip() {
     loops_.nest({&blocks_, 1}, [&](Indices block) {
@@ -187,7 +234,7 @@ class Lowering::RowWriter {
   void write_block(NodeId first, NodeId count) {
     loops_.nest({&count, 1}, [&](Indices k) {
       const NodeId is_first = loops_.equal(k[0], b_.index(0));
-      const Nodes row = loops_.unflatten(loops_.add(first, k[0]), axes_.reduced);
+      const Nodes row = row_at(loops_.add(first, k[0]));
       loops_.nest({&width_, 1}, [&](Indices w) {
         const Nodes at = columns_at(w[0]);
         const Nodes starts = lowering_.starts(all_, axes_, at);
@@ -207,12 +254,17 @@ class Lowering::RowWriter {
     return at;
   }
 
-  /// The partial result of a column over some rows.
-  Nodes column(Indices kept, NodeId first, NodeId count) {
+  /// What the lanes of a column start from.
+  Nodes lane_starts(Indices kept) {
     Nodes starts = lowering_.starts(all_, axes_, kept);
     for (size_t i = 0; i < all_.size(); ++i) starts[i] = b_.cast(starts[i], all_[i].lane);
-    return loops_.loop(count, starts, [&](Indices row, Indices before) {
-      return combined(loops_.unflatten(loops_.add(first, row[0]), axes_.reduced), kept, before);
+    return starts;
+  }
+  Nodes row_at(NodeId number) { return loops_.unflatten(number, axes_.reduced); }
+  /// The partial result of a column with some more rows.
+  Nodes rows(Indices kept, NodeId first, NodeId count, Indices inits) {
+    return loops_.loop(count, inits, [&](Indices row, Indices before) {
+      return combined(row_at(loops_.add(first, row[0])), kept, before);
     });
   }
 
@@ -239,6 +291,7 @@ class Lowering::RowWriter {
   Nodes kept_;  ///< the indices of the kept axes around
   NodeId first_column_;
   NodeId width_;
+  bool has_block_first_;  ///< neighbours in a row are taken by neighbouring threads, or lanes
 };
 
 /// Chosen when the loops are entered: by the number of rows and of columns, and by which have the smaller
@@ -251,13 +304,14 @@ void Lowering::reduce_columns(const Reductions& all, const Axes& axes, const Nod
   const size_t row = axes.index_of(true);
   const NodeId x = source_.operand(all[0].id, 0);
   const NodeId has_columns = loops_.less(b_.index(kFewColumns - 1), axes.kept.back());
+  const auto side_by_side = [&] {
+    return loops_.branch(
+        has_columns, {}, [&] { return writer().write_strips(), Nodes(); },
+        [&] { return writer().write_narrow(), Nodes(); });
+  };
   loops_.branch(
       loops_.less(b_.index(kFewRows), loops_.product(axes.reduced)), {},
-      [&] {
-        return loops_.branch(
-            loops_.both(has_columns, lies_closer(x, column, row, row < column)), {},
-            [&] { return writer().write_strips(), Nodes(); }, by_columns);
-      },
+      [&] { return loops_.branch(lies_closer(x, column, row, row < column), {}, side_by_side, by_columns); },
       [&] { return writer().write_few(), Nodes(); });
 }
 

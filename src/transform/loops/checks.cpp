@@ -306,7 +306,7 @@ class LoopVersioner : public Rewriter {
     for (NodeId at = source_[source_[loop].parent].owner; at; at = source_[source_[at].parent].owner) {
       const Op op = source_.op(at);
       if (op != Op::for_ && op != Op::parallel_for) continue;
-      const RowLoads loads(source_, at, loop);
+      const RowLoads loads(source_, at, loop, source_.region(loop));
       if (!(loads.all() && loads.any()) && fits_lanes(source_, at, dropped_)) return true;
     }
     return false;

@@ -23,6 +23,8 @@ using ir::RegionId;
 constexpr size_t kFewValues = 5;
 /// Registers over which a short sum does not wait for its last addition.
 constexpr size_t kRegistersOfSum = 4;
+/// More iterations are not told apart.
+constexpr int64_t kMost = kMostLanes;
 /// ... and those of loops whose lanes end after different iterations.
 constexpr size_t kRegistersOfWhile = 2;
 
@@ -83,7 +85,21 @@ class LaneCounter {
     });
     const uint64_t one = static_cast<uint64_t>(machine_.vector_bits) / 8 / widest;
     const uint64_t registers = has_while(body) ? kRegistersOfWhile : registers_for_sums(body);
-    return std::min(registers * one, static_cast<uint64_t>(kMostLanes));
+    return std::min({registers * one, most_useful(loop, one), static_cast<uint64_t>(kMostLanes)});
+  }
+
+  /// Lanes that a loop of a known few iterations fills: `one` register's, or more.
+  uint64_t most_useful(NodeId loop, uint64_t one) const {
+    const NodeId count = f_.operand(loop, 0);
+    const auto most = [&](NodeId id) {
+      return f_.is_constant(id)
+                 ? static_cast<uint64_t>(std::clamp(f_.constant(id).as<int64_t>(), int64_t{0}, kMost))
+                 : static_cast<uint64_t>(kMost);
+    };
+    uint64_t useful = most(count);
+    if (f_.op(count) == Op::minimum)
+      useful = std::min(most(f_.operand(count, 0)), most(f_.operand(count, 1)));
+    return std::max(std::bit_ceil(useful), one);
   }
 
   /// Whether there is a loop that goes on until its lanes end it.

@@ -51,7 +51,7 @@ class RowReductions {
   bool fits(NodeId loop) {
     const std::vector<bool> none(f_.node_count());
     if (!combiners_of(f_, loop) || !fits_lanes(f_, loop, none, true)) return false;
-    const RowLoads loads(f_, around_, loop);
+    const RowLoads loads(f_, around_, loop, f_.region(loop));
     any_rows_ = any_rows_ || loads.any();
     return loads.all();
   }
