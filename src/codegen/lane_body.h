@@ -51,6 +51,7 @@ class LaneBody : public Body {
   bool in_lanes() const { return lanes_.width > 0; }
   void emit_vector_for(NodeId id);
   bool only_reads(RegionId region) const;
+  unsigned lanes_of_reductions(NodeId loop) const;
   std::vector<size_t> reductions_at_once(NodeId id, std::span<Reduction> reductions) const;
   Parts emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, size_t begin, size_t count,
                             llvm::Value* first, llvm::Value* in_block, const Parts& running);

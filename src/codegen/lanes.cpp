@@ -173,6 +173,12 @@ bool LaneBody::only_reads(RegionId region) const {
   });
 }
 
+/// Those of their order, if nothing else has been decided.
+unsigned LaneBody::lanes_of_reductions(NodeId loop) const {
+  const auto decided = static_cast<unsigned>(source_.attribute(loop, 1));
+  return decided != 0 ? decided : static_cast<unsigned>(Reduction::kLanes);
+}
+
 /// Where the lanes of all reductions do not fit in registers, and the iterations are short, each block, which
 /// is in the cache then, is gone through for some of them after the other: so many at once.
 std::vector<size_t> LaneBody::reductions_at_once(NodeId id, std::span<Reduction> reductions) const {
@@ -207,12 +213,12 @@ std::vector<size_t> LaneBody::reductions_at_once(NodeId id, std::span<Reduction>
 /// on.
 Parts LaneBody::emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, size_t begin, size_t count,
                                     Value* first, Value* in_block, const Parts& running) {
-  constexpr unsigned kWidth = Reduction::kLanes;
+  const unsigned lane_count = lanes_of_reductions(id);
   const std::span<Reduction> taken = reductions.subspan(begin, count);
   size_t skipped = 0;
   for (const Reduction& reduction : reductions.first(begin)) skipped += reduction.part_count();
   const auto step = [&](Value* k, Value* mask, const Parts& lanes) {
-    const Parts given = emit_lanes({kWidth, mask, id}, k);
+    const Parts given = emit_lanes({lane_count, mask, id}, k);
     return each_reduction(taken, lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
       const auto from = given.begin() + skipped + at;
       return reduction.accumulate_lanes(k, own, Parts(from, from + own.size()), mask);
@@ -220,20 +226,20 @@ Parts LaneBody::emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, 
   };
   const RegionId body = source_.region(id);
   const Poll poll = poll_of({&body, 1}) == Poll::Strip ? Poll::Never : Poll::Always;
-  Value* const width = b_.getInt64(kWidth);
+  Value* const width = b_.getInt64(lane_count);
   const Parts own_running(running.begin() + skipped, running.end());
   const Parts start = each_reduction(taken, own_running, [](Reduction& reduction, const Parts& own, size_t) {
     return reduction.lanes(own);
   });
   if (is_masked_throughout(id)) {
-    Value* const up = b_.CreateAnd(b_.CreateAdd(in_block, b_.getInt64(kWidth - 1)), b_.CreateNeg(width));
+    Value* const up = b_.CreateAnd(b_.CreateAdd(in_block, b_.getInt64(lane_count - 1)), b_.CreateNeg(width));
     return emit_counted(
         up, start, poll,
         [&](Value* i, const Parts& before) {
-          Value* const mask = mask_below(kWidth, b_.CreateSub(in_block, i));
+          Value* const mask = mask_below(lane_count, b_.CreateSub(in_block, i));
           return std::optional(step(b_.CreateAdd(first, i), mask, before));
         },
-        kWidth);
+        lane_count);
   }
   Value* const done = b_.CreateAnd(in_block, b_.CreateNeg(width));
   const Parts lanes = emit_counted(
@@ -241,16 +247,17 @@ Parts LaneBody::emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, 
       [&](Value* i, const Parts& before) {
         return std::optional(step(b_.CreateAdd(first, i), nullptr, before));
       },
-      kWidth);
+      lane_count);
   Value* const left = b_.CreateSub(in_block, done);
   return emit_when(b_, b_.CreateICmpNE(left, b_.getInt64(0)), lanes,
-                   [&] { return step(b_.CreateAdd(first, done), mask_below(kWidth, left), lanes); });
+                   [&] { return step(b_.CreateAdd(first, done), mask_below(lane_count, left), lanes); });
 }
 
 Parts LaneBody::emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
                                      const Parts& starts) {
   const RegionId body = source_.region(id);
   const bool innermost = poll_of({&body, 1}) == Poll::Strip;
+  for (Reduction& reduction : reductions) reduction.set_width(lanes_of_reductions(id));
   const std::vector<size_t> counts = reductions_at_once(id, reductions);
   const auto block_of = [&](Value* block, const Parts& running) -> std::optional<Parts> {
     Value* const first = b_.CreateShl(b_.CreateAdd(blocks.first, block), Reduction::kBlockBits);

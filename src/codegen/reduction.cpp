@@ -126,7 +126,7 @@ void Reduction::push(Value* block) {
 
 Parts Reduction::splat(const Parts& value) {
   Parts all;
-  for (Value* part : value) all.push_back(b_.CreateVectorSplat(kLanes, part));
+  for (Value* part : value) all.push_back(b_.CreateVectorSplat(static_cast<unsigned>(width_), part));
   return all;
 }
 
@@ -150,9 +150,9 @@ Parts Reduction::accumulate_lanes(Value* k, const Parts& lanes, const Parts& con
 }
 
 Parts Reduction::fold(Value* block, Parts lanes, const Parts& running) {
-  llvm::SmallVector<int, kLanes> order(kLanes);
-  for (size_t i = 0; i < kLanes; ++i) order[i] = static_cast<int>(i);
-  for (size_t half = kLanes / 2; half > 0; half /= 2) {
+  llvm::SmallVector<int, kLanes> order(width_);
+  for (size_t i = 0; i < width_; ++i) order[i] = static_cast<int>(i);
+  for (size_t half = width_ / 2; half > 0; half /= 2) {
     Parts low;
     Parts high;
     for (Value* part : lanes) {

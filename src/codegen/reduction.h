@@ -28,9 +28,11 @@ class Reduction {
   void end_block(llvm::Value* block);
 
   /// @name All lanes at once, as vectors of kLanes
+  /// Has so many lanes instead; of one that is not ordered, and before its lanes are asked for.
+  void set_width(uint64_t width) { width_ = width; }
   /// The lanes at the begin of a block.
   Parts lanes(const Parts& running);
-  /// Takes the contributions of iterations k ... k + kLanes - 1, of those in the mask (null: all; the first
+  /// Takes the contributions of iterations k ... k + width - 1, of those in the mask (null: all; the first
   /// is).
   Parts accumulate_lanes(llvm::Value* k, const Parts& lanes, const Parts& contribution, llvm::Value* mask);
   /// The end of a block; gives the running value.
@@ -73,6 +75,7 @@ class Reduction {
   DType lane_;  ///< the dtype of lanes and levels
   bool ordered_;
   bool has_identity_;
+  uint64_t width_ = kLanes;
   Types types_;
   llvm::Value* start_ = nullptr;  ///< of combiners without identity: the first contribution
   llvm::Value* lanes_ = nullptr;

@@ -4,6 +4,7 @@
 // oldest array that has them.
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "ir/builder.h"
@@ -73,6 +74,16 @@ class Folder {
   NodeId narrowed_comparison();
   NodeId of_complex_parts();
   NodeId with_opposite();
+  NodeId outside_of_range();
+  struct Range {
+    NodeId x;
+    NodeId least;
+    NodeId below;
+  };
+  Range range_around(NodeId condition) const;
+  bool is_finite(NodeId number) const;
+  bool is_above_least(NodeId number) const;
+  bool is_no_number(NodeId condition, NodeId x) const;
   NodeId compared(Op comparison, NodeId argument, double bound);
   NodeId of_nan();
   NodeId of_infinity();
@@ -124,6 +135,7 @@ NodeId Folder::elementwise() {
   if (const NodeId node = of_complex_parts()) return node;
   if (at(0) == at(1)) return with_equal_operands();
   if (const NodeId node = with_opposite()) return node;
+  if (const NodeId node = outside_of_range()) return node;
   if (const NodeId node = sum_of_sums()) return node;
   if (!f_.is_constant(at(1))) return {};
   if (const NodeId node = sum_with_constants()) return node;
@@ -352,6 +364,60 @@ NodeId Folder::with_opposite() {
   if (!inverts(at(0), at(1)) && !inverts(at(1), at(0))) return {};
   // x and not x = false, x or not x = true; of integers 0 and ~0
   return number(op_ == Op::bitwise_and ? 0 : base::is_bool(dtype()) ? 1 : -1);
+}
+
+/// not (x < a and x >= b), a and b finite, holds of NaN and infinite x: to ask for these adds nothing. Nor
+/// does it to ask whether x is out of the range of i64, if it is so in a narrower one as an i64: the least
+/// one then.
+NodeId Folder::outside_of_range() {
+  if (op_ != Op::bitwise_or || !base::is_bool(dtype())) return {};
+  for (const size_t i : {size_t{0}, size_t{1}}) {
+    const Range range = range_around(at(i));
+    if (!range.x) continue;
+    const bool is_real = base::is_float(f_.type(range.x).dtype());
+    if (is_real && is_finite(range.least) && is_finite(range.below) && is_no_number(at(1 - i), range.x))
+      return at(i);
+    if (f_.type(range.x) != kInt64 || f_.op(range.x) != Op::cast || !is_above_least(range.least)) continue;
+    const Range of_words = range_around(at(1 - i));
+    if (of_words.x == f_.operand(range.x, 0) && is_number(of_words.below, 0x1p63) &&
+        is_number(of_words.least, -0x1p63))
+      return at(i);
+  }
+  return {};
+}
+
+/// Of a condition not (x >= least and x < below); else none.
+Folder::Range Folder::range_around(NodeId condition) const {
+  if (f_.op(condition) != Op::invert || f_.op(f_.operand(condition, 0)) != Op::bitwise_and) return {};
+  Range range;
+  for (const NodeId comparison : f_.operands(f_.operand(condition, 0))) {
+    const bool is_below = f_.op(comparison) == Op::less;
+    if (!is_below && f_.op(comparison) != Op::greater_equal) return {};
+    if (range.x && f_.operand(comparison, 0) != range.x) return {};
+    range.x = f_.operand(comparison, 0);
+    (is_below ? range.below : range.least) = f_.operand(comparison, 1);
+  }
+  return range.below && range.least ? range : Range{};
+}
+
+bool Folder::is_finite(NodeId number) const {
+  if (!f_.is_constant(number)) return false;
+  const DType own = f_.type(number).dtype();
+  return std::isfinite(evaluate_cast(own, DType::Float64, f_.constant(number)).as<double>());
+}
+
+/// Whether a number is known to be above the least i64.
+bool Folder::is_above_least(NodeId number) const {
+  if (f_.is_constant(number)) return f_.constant(number).as<int64_t>() > std::numeric_limits<int64_t>::min();
+  return f_.op(number) == Op::negative && f_.op(f_.operand(number, 0)) == Op::length;
+}
+
+/// Whether a condition is that a number is NaN or infinite, or one of these.
+bool Folder::is_no_number(NodeId condition, NodeId x) const {
+  const Op op = f_.op(condition);
+  if (op == Op::isnan || op == Op::isinf) return f_.operand(condition, 0) == x;
+  return op == Op::bitwise_or && is_no_number(f_.operand(condition, 0), x) &&
+         is_no_number(f_.operand(condition, 1), x);
 }
 
 NodeId Folder::compared(Op comparison, NodeId argument, double bound) {

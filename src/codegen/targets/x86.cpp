@@ -131,7 +131,36 @@ bool X86Instructions::masks(Access access, unsigned bits) const {
   return bits >= 32 && level_ >= (access == Access::Gather ? 3 : 4);
 }
 
+namespace {
+
+/// Integral doubles below 2**63 in magnitude as i64, of any other some i64: the upper half and the lower half
+/// are each added to a power of 2, whose significand then ends in them.
+Value* words_of(llvm::IRBuilder<>& b, Value* integral) {
+  llvm::Type* const type = integral->getType();
+  auto* const words = llvm::FixedVectorType::get(b.getInt64Ty(), lanes(type));
+  const auto constant = [&](double value) { return llvm::ConstantFP::get(type, value); };
+  Value* const upper =
+      b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, b.CreateFMul(integral, constant(0x1p-32)));
+  Value* const lower = b.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {upper, constant(-0x1p32), integral});
+  Value* const high = b.CreateBitCast(b.CreateFAdd(upper, constant(0x1.8p52)), words);
+  Value* const low = b.CreateBitCast(b.CreateFAdd(lower, constant(0x1p52)), words);
+  return b.CreateOr(b.CreateShl(high, 32), b.CreateAnd(low, llvm::ConstantInt::get(words, 0xffffffff)));
+}
+
+}  // namespace
+
 Value* X86Instructions::truncated(Builder& b, Value* number, bool to_64_bits) const {
+  if (number->getType()->isVectorTy() && to_64_bits && has_fma() && !converts_words()) {
+    auto* const doubles = llvm::FixedVectorType::get(b.getDoubleTy(), lanes(number->getType()));
+    Value* const wide = b.CreateFPExt(number, doubles);
+    const auto constant = [&](double value) { return llvm::ConstantFP::get(doubles, value); };
+    // The least integer is what it becomes, too, where it is out of range.
+    Value* const in_range =
+        b.CreateFCmpOLT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, wide), constant(0x1p63));
+    Value* const words = words_of(b, b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, wide));
+    return b.CreateSelect(in_range, words,
+                          llvm::ConstantInt::get(words->getType(), llvm::APInt::getSignedMinValue(64)));
+  }
   if (number->getType()->isVectorTy()) return Instructions::truncated(b, number, to_64_bits);
   auto* const vector = llvm::FixedVectorType::get(b.getDoubleTy(), 2);
   Value* const wide = b.CreateFPExt(number, b.getDoubleTy());

@@ -7,6 +7,7 @@
 #include "base/reduction.h"
 #include "ir/annotation.h"
 #include "ir/builder.h"
+#include "ir/evaluate.h"
 #include "ir/walk.h"
 #include "transform/analyses/distances.h"
 
@@ -23,7 +24,9 @@ using ir::RegionId;
 constexpr size_t kFewValues = 5;
 /// Registers over which a short sum does not wait for its last addition.
 constexpr size_t kRegistersOfSum = 4;
-/// More iterations are not told apart.
+/// ... and those of reductions whose iterations compute many values.
+constexpr size_t kRegistersOfValues = 2;
+/// More iterations are all the same.
 constexpr int64_t kMost = kMostLanes;
 /// ... and those of loops whose lanes end after different iterations.
 constexpr size_t kRegistersOfWhile = 2;
@@ -48,8 +51,11 @@ class LaneCounter {
     return f_.attribute(id, 1) == 0 && ir::has_lanes(static_cast<ir::Schedule>(f_.attribute(id, 0)));
   }
   void decide(NodeId loop, ir::Annotation& annotation) const {
-    // The lanes of reductions are those of their order.
-    if (f_.op(loop) == Op::parallel_for && f_.result_count(loop) > 0 && machine_.has_lanes()) return;
+    if (f_.op(loop) == Op::parallel_for && f_.result_count(loop) > 0 && machine_.has_lanes()) {
+      // The lanes of reductions are those of their order, where it matters.
+      if (const uint64_t few = lanes_for_values(loop)) annotation.set(loop, 1, static_cast<int64_t>(few));
+      return;
+    }
     const uint64_t count = machine_.has_lanes() ? lane_count(loop) : 1;
     const bool has_cursors = f_.result_count(loop) > 0;
     if (count > 1 && std::has_single_bit(count) && (!has_cursors || machine_.compresses)) {
@@ -62,10 +68,31 @@ class LaneCounter {
 
   bool is_float(NodeId id) const { return f_.type(id).is_scalar() && base::is_float(f_.type(id).dtype()); }
 
+  /// Of reductions that take any order, the lanes that leave registers for what iterations compute; 0: it
+  /// does not matter.
+  uint64_t lanes_for_values(NodeId loop) const {
+    const RegionId body = f_.region(loop);
+    const auto combiners = f_.ints(loop);
+    for (size_t i = 0; i < combiners.size(); ++i)
+      if (ir::is_ordered(static_cast<Op>(combiners[i]), f_.type(f_.operand(loop, i + 1)).dtype())) return 0;
+    const auto values = static_cast<size_t>(std::ranges::count_if(
+        f_.region_body(body), [&](NodeId node) { return ir::info(f_.op(node)).elementwise; }));
+    if (ir::has_loop(f_, body) || values <= machine_.registers / 2) return 0;
+    const uint64_t count = kRegistersOfValues * lanes_of_register(body);
+    return count < static_cast<uint64_t>(base::kReductionLanes) ? count : 0;
+  }
+
   uint64_t lane_count(NodeId loop) const {
+    const RegionId body = f_.region(loop);
+    const uint64_t one = lanes_of_register(body);
+    const uint64_t registers = has_while(body) ? kRegistersOfWhile : registers_for_sums(body);
+    return std::min({registers * one, most_useful(loop, one), static_cast<uint64_t>(kMostLanes)});
+  }
+
+  /// Of the widest numbers of a region.
+  uint64_t lanes_of_register(RegionId body) const {
     uint64_t widest = 1;
     std::vector<bool> is_data(f_.node_count());
-    const RegionId body = f_.region(loop);
     const auto look_at = [&](NodeId id) {
       const ir::Effects effects = ir::info(f_.op(id)).effects;
       const auto operands = f_.operands(id);
@@ -83,9 +110,7 @@ class LaneCounter {
       for (size_t i = 0; i < f_[id].region_count; ++i)
         std::ranges::for_each(f_.region_parameters(f_.region(id, i)), look_at);
     });
-    const uint64_t one = static_cast<uint64_t>(machine_.vector_bits) / 8 / widest;
-    const uint64_t registers = has_while(body) ? kRegistersOfWhile : registers_for_sums(body);
-    return std::min({registers * one, most_useful(loop, one), static_cast<uint64_t>(kMostLanes)});
+    return static_cast<uint64_t>(machine_.vector_bits) / 8 / widest;
   }
 
   /// Lanes that a loop of a known few iterations fills: `one` register's, or more.
