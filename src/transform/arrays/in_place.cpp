@@ -1,6 +1,7 @@
 // Assignments to memory that the value is evaluated from at other indices. The rows that are written -
 // indices along the first axis - are compared with the rows that are read for them, before the assignment
-// runs. Where no row is written that another one is evaluated from, elements are stored directly.
+// runs. Where no row is written that another one is evaluated from, elements are stored directly; by loops of
+// their own, if what is computed is short, as a factorisation does little else for each of its rows.
 //
 // Else the rows are taken in chunks, of at least as many rows as the distance between a read and the write of
 // the same row. A chunk is computed into a buffer that stays in the cache, and copied to the target once the
@@ -24,6 +25,8 @@ namespace {
 
 /// Chunks that a block has memory for: its first and last one, and two that alternate.
 constexpr int64_t kSlots = 4;
+/// Elementwise ops of an element whose loops are written for either case.
+constexpr int kShort = 16;
 
 }  // namespace
 
@@ -45,18 +48,14 @@ class Lowering::InPlaceWriter {
     rows_ = reach(lengths_, strides_, {offset_, loops_.add(offset_, size_)});
     collect(x_, b_.constant(true), true);
     compare();
-    choose_blocks();
-    Nodes kept = lengths_;
-    kept[0] = loops_.select(meets_, loops_.multiply(blocks_, loops_.multiply(slots_, chunk_)), b_.index(0));
-    const Type type = b_.function().type(view_);
-    kept_ = loops_.new_view(kept, type.dtype(), type.space());
-    base_ = loops_.branch(meets_, {type}, [&] { return Nodes{kept_}; }, [&] { return Nodes{view_}; })[0];
-    const bool before = loops_.independent();
-    loops_.set_independent(true);
-    loops_.nest({&blocks_, 1}, [&](Indices number) { write_block(number[0]); });
-    const NodeId ends = loops_.select(meets_, blocks_, b_.index(0));
-    loops_.nest({&ends, 1}, [&](Indices number) { put_ends(number[0]); });
-    loops_.set_independent(before);
+    if (lowering_.whole(x_).cost > kShort) return write_blocks();
+    const NodeId meets = meets_;
+    const auto in_chunks = [&] {
+      meets_ = b_.constant(true);
+      write_blocks();
+      return Nodes();
+    };
+    loops_.branch(meets, {}, in_chunks, [&] { return write_rows(view_, b_.index(0)), Nodes(); });
   }
 
  private:
@@ -204,6 +203,41 @@ class Lowering::InPlaceWriter {
     blocks_ = loops_.ceiling(lengths_[0], height_);
   }
 
+  void write_blocks() {
+    choose_blocks();
+    Nodes kept = lengths_;
+    kept[0] = loops_.select(meets_, loops_.multiply(blocks_, loops_.multiply(slots_, chunk_)), b_.index(0));
+    const Type type = b_.function().type(view_);
+    kept_ = loops_.new_view(kept, type.dtype(), type.space());
+    base_ = loops_.branch(meets_, {type}, [&] { return Nodes{kept_}; }, [&] { return Nodes{view_}; })[0];
+    const bool before = loops_.independent();
+    loops_.set_independent(true);
+    loops_.nest({&blocks_, 1}, [&](Indices number) { write_block(number[0]); });
+    const NodeId ends = loops_.select(meets_, blocks_, b_.index(0));
+    loops_.nest({&ends, 1}, [&](Indices number) { put_ends(number[0]); });
+    loops_.set_independent(before);
+  }
+
+  /// Evaluates rows from `first` on, as many as the view has, into it.
+  void write_rows(NodeId view, NodeId first) {
+    const bool before = loops_.independent();
+    loops_.set_independent(true);
+    Elements elements{
+        .views = {view},
+        .values =
+            [&](Indices at) {
+              Nodes from(at.begin(), at.end());
+              from[0] = loops_.add(first, at[0]);
+              return Nodes{lowering_.element(x_, from)};
+            },
+        .strides = {strides_},
+        .time = lowering_.whole(x_).work.time,
+    };
+    lowering_.collect_strides(x_, elements.strides);
+    lowering_.store_elements(elements);
+    loops_.set_independent(before);
+  }
+
   Block block_at(NodeId number) {
     Block block;
     block.first = loops_.multiply(number, height_);
@@ -250,19 +284,7 @@ class Lowering::InPlaceWriter {
     const NodeId offset = loops_.add(loops_.select(meets_, zero, offset_),
                                      loops_.multiply(loops_.select(meets_, place, first), strides[0]));
     const NodeId buffer = b_.make(Op::buffer, {base_});
-    Elements elements{
-        .views = {loops_.view(buffer, offset, lengths, strides, b_.function().type(view_))},
-        .values =
-            [&](Indices at) {
-              Nodes from(at.begin(), at.end());
-              from[0] = loops_.add(first, at[0]);
-              return Nodes{lowering_.element(x_, from)};
-            },
-        .strides = {strides_},
-        .time = lowering_.whole(x_).work.time,
-    };
-    lowering_.collect_strides(x_, elements.strides);
-    lowering_.store_elements(elements);
+    write_rows(loops_.view(buffer, offset, lengths, strides, b_.function().type(view_)), first);
   }
   /// Puts the first and the last chunk of a block where they belong.
   void put_ends(NodeId number) {
