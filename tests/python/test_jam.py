@@ -117,7 +117,48 @@ def rows_backwards(a, b):
     return out
 
 
+def normalised(a, b):
+    """Sums of rows, one after the other."""
+    out = np.zeros((len(a), a.shape[1]))
+    for i in range(len(a)):
+        total = -0.0
+        for j in range(a.shape[1]):
+            total += a[i, j]
+        mean = total / max(a.shape[1], 1)
+        squares = 0.0
+        for j in range(a.shape[1]):
+            squares += (a[i, j] - mean) * (a[i, j] - mean)
+        for j in range(a.shape[1]):
+            out[i, j] = (a[i, j] - mean) * squares
+    return out
+
+
+def sums_of_threads(a, b):
+    out = np.empty(len(a))
+    for i in prange(len(a)):
+        total = 0.0
+        for j in range(a.shape[1]):
+            total += a[i, j]
+        out[i] = total
+    return out
+
+
+def running_rows(a, b):
+    """Each row is summed over what the one before has written."""
+    out = a.copy()
+    for i in range(1, len(a)):
+        total = 0.0
+        for j in range(a.shape[1]):
+            total += out[i - 1, j]
+        for j in range(a.shape[1]):
+            out[i, j] = total + a[i, j]
+    return out
+
+
 FUNCTIONS = [
+    normalised,
+    sums_of_threads,
+    running_rows,
     product,
     product_of_threads,
     several_sums,
@@ -136,7 +177,7 @@ def layouts(x):
     yield np.repeat(x, 2, axis=1)[::-1, ::2]
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_iterations_that_run_together(function):
     for n, m, k in COUNTS:
@@ -153,6 +194,16 @@ def test_products_of_dtypes(dtype):
         g = np.random.default_rng(n)
         a, b = (g.integers(0, 9, shape).astype(dtype) for shape in ((n, m), (m, k)))
         check(product, a, b)
+
+
+def test_sums_of_what_is_no_number():
+    """The bits are Python's: also of NaN, infinities, and zeros of both signs."""
+    x = np.random.default_rng(3).choice([0.0, -0.0, np.nan, np.inf, -np.inf, 1e308, 1.5], (19, 7), p=[0.2, 0.2, 0.05, 0.05, 0.05, 0.05, 0.4])
+    with np.errstate(all="ignore"):
+        for y in layouts(x):
+            check(sums_of_threads, y, y)
+            check(normalised, y, y)
+            check(normalised, y.astype(np.float32), y)
 
 
 def test_products_of_parts_of_one_array():

@@ -1,6 +1,8 @@
 // Iterations together (`jam`). Where a vector loop is in a loop over rows, and its sums fetch vectors that
 // all rows share, eight rows run at once: a product of matrices as three loops fetches an eighth of the
-// second matrix's lines, and its sums do not wait for each other. Lanes take the registers that are left.
+// second matrix's lines, and its sums do not wait for each other. Lanes take the registers that are left. So
+// do rows that are summed one element after the other, in the written order: each sum waits for its last
+// addition, and those of other rows are made meanwhile.
 
 #include "transform/loops/jam.h"
 
@@ -18,6 +20,8 @@ namespace {
 constexpr size_t kMostNodes = 100;
 /// More iterations share little that eight do not share.
 constexpr size_t kMostIterations = 8;
+/// Loops with more nodes are not bound by the last one of what they carry.
+constexpr size_t kShortChain = 8;
 
 /// What of a loop depends on the number of its iteration, and how many of its iterations run at once.
 class JamJudge {
@@ -33,7 +37,8 @@ class JamJudge {
   size_t iterations() {
     if (f_.result_count(loop_) > 0 || has_lanes(loop_)) return 1;
     varies_[f_.region_parameters(f_.region(loop_))[0].index] = true;
-    if (!fits(f_.region(loop_), Around{}) || !shares_ || carried_ == 0 || nodes_ > kMostNodes) return 1;
+    const bool fit = fits(f_.region(loop_), Around{});
+    if (!fit || !(shares_ || waits_) || carried_ == 0 || nodes_ > kMostNodes) return 1;
     const size_t iterations = std::bit_floor(most_carried_ / carried_);
     return iterations > 1 && !find_race(f_, loop_) ? iterations : 1;
   }
@@ -117,7 +122,19 @@ class JamJudge {
       carried += varies(result);
     }
     carried_ = std::max(carried_, carried);
+    waits_ = waits_ || (carried > 0 && !around.vector && is_chain(loop));
     return true;
+  }
+  /// Whether iterations of a loop wait for little but sums of floats that they carry.
+  bool is_chain(NodeId loop) const {
+    const auto body = f_.region_body(f_.region(loop));
+    const bool is_short = std::ranges::all_of(
+        body, [&](NodeId node) { return f_[node].region_count == 0 && !ir::is_long(f_.op(node)); });
+    const NodeId last = f_.terminator(f_.region(loop));
+    const bool sums = std::ranges::any_of(f_.operands(last), [&](NodeId value) {
+      return f_.op(value) == Op::add && base::is_float(f_.type(value).dtype());
+    });
+    return is_short && sums && body.size() <= kShortChain && !f_.is_constant(f_.operand(loop, 0));
   }
 
   const Function& f_;
@@ -128,6 +145,7 @@ class JamJudge {
   size_t carried_ = 0;          ///< values of the iteration that one loop carries, at most
   size_t nodes_ = 0;
   bool shares_ = false;
+  bool waits_ = false;  ///< a loop outside of lanes is a chain of sums
 };
 
 class Jammer : public Rewriter {

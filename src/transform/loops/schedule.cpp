@@ -23,6 +23,7 @@
 #include "ir/cursor.h"
 #include "ir/evaluate.h"
 #include "ir/walk.h"
+#include "transform/analyses/disjoint.h"
 #include "transform/analyses/lane_judge.h"
 #include "transform/writers/loop_writer.h"
 #include "transform/writers/parallel_writer.h"
@@ -61,13 +62,57 @@ class RowReductions {
   bool any_rows_ = false;
 };
 
+/// Whether the rows of a view are contiguous, one after another, and not known to be short.
+bool has_rows(const Function& f, NodeId view) {
+  const auto rank = static_cast<size_t>(f.type(view).rank());
+  if (rank < 2) return false;
+  if (f.op(view) == Op::param) {
+    if (f[view].parent != f.body()) return false;
+    const ir::ParameterInfo& own = f.parameters()[static_cast<size_t>(f.attribute(view, 0))];
+    return own.layout == ir::Layout::C && own.last == 0;
+  }
+  if (f.op(view) != Op::view || !is_in_c_order(f, view)) return false;
+  const NodeId last = f.operand(view, 1 + rank);
+  return !f.is_constant(last) || f.constant(last).as<int64_t>() > ir::kLongestShort;
+}
+
+/// Whether a loop round others would have lanes that step along the rows of arrays in C order, which lanes do
+/// not fetch: it would be entered one iteration after the other.
+bool steps_over_rows(const Function& f, NodeId loop) {
+  const NodeId index = f.region_parameters(f.region(loop))[0];
+  std::vector<bool> depends(f.node_count());
+  depends[index.index] = true;
+  bool any = false;
+  ir::walk(f, f.region(loop), [&](NodeId node) {
+    const auto operands = f.operands(node);
+    const bool is_access = f.op(node) == Op::load || f.op(node) == Op::store;
+    if (!is_access) {
+      depends[node.index] = f[node].region_count == 0 &&
+                            std::ranges::any_of(operands, [&](NodeId id) { return depends[id.index]; });
+      return;
+    }
+    const NodeId view = operands[0];
+    const auto rank = static_cast<size_t>(f.type(view).rank());
+    if (!has_rows(f, view)) return;
+    const auto outer = operands.subspan(1, rank - 1);
+    any = any || std::ranges::any_of(outer, [&](NodeId id) { return depends[id.index]; });
+  });
+  return any;
+}
+
 class Scheduler : public ParallelWriter {
  public:
   explicit Scheduler(const Function& source)
       : ParallelWriter(source), loops_(b_), none_(source.node_count()), chosen_(source.node_count()) {
     choose_in(source.body());
-    choose_innermost_in(source.body(), [&](NodeId loop) { return fits_lanes(source_, loop, none_, true); });
+    const auto has_strided_lanes = [&](NodeId loop) {
+      return ir::has_loop(source_, source_.region(loop)) && steps_over_rows(source_, loop);
+    };
     choose_innermost_in(source.body(), [&](NodeId loop) {
+      return !has_strided_lanes(loop) && fits_lanes(source_, loop, none_, true);
+    });
+    choose_innermost_in(source.body(), [&](NodeId loop) {
+      if (has_strided_lanes(loop)) return false;
       auto pairs = pairs_to_ask_for(source_, loop);
       if (pairs) asked_[loop.index] = std::move(*pairs);
       return asked_.contains(loop.index);
@@ -104,11 +149,12 @@ class Scheduler : public ParallelWriter {
     Found inside = Found::NoLoop;
     for (size_t i = 0; i < source_[node].region_count; ++i)
       inside = both(inside, choose_in(source_.region(node, i)));
-    if (inside == Found::All) return inside;
-    if (!ir::is_counted_loop(source_.op(node))) return inside;
-    if (inside == Found::All) return inside;
+    if (inside == Found::All || !ir::is_counted_loop(source_.op(node))) return inside;
     if (!fits_lanes(source_, node, none_)) return Found::NotAll;
-    if (inside == Found::NotAll && RowReductions(source_, node).are_better()) return Found::NotAll;
+    const auto keeps_inside = [&] {
+      return RowReductions(source_, node).are_better() || steps_over_rows(source_, node);
+    };
+    if (inside == Found::NotAll && keeps_inside()) return Found::NotAll;
     ir::walk(source_, source_.region(node), [&](NodeId inner) { chosen_[inner.index] = false; });
     chosen_[node.index] = true;
     return Found::All;
