@@ -4,7 +4,7 @@ import signal
 
 import numpy as np
 import pytest
-from support import DTYPES, MODES, check, jitted
+from support import DTYPES, MODES, check, jitted, raises
 
 QUICK = ("interpreted",)
 """Where the library is in question, not what compiled code makes of it."""
@@ -136,6 +136,23 @@ def test_few_columns(dtype, columns):
         check(lambda x: np.sum(x, axis=0), with_nan, bound=bound(dtype))
     check(lambda x: np.sum(x, axis=0), np.zeros((0, columns), dtype))
     check(lambda x: np.sum(x, axis=0), numbers((130, 3, columns), dtype), bound=bound(dtype))
+
+
+def test_what_meets_short_rows():
+    """Rows that are combined with rows known to be short are known to be short, too."""
+
+    def distances(points, centres):
+        return np.sum((points[:, None, :] - centres[None, :, :]) ** 2, axis=2)
+
+    for columns in (1, 2, 3, 4, 8, 9):
+        points = numbers((37, columns), "float64", 1)
+        check(distances, points, numbers((5, columns), "float64", 2), bound=1e-13)
+        check(distances, points, numbers((5, 2 * columns), "float64", 2)[:, ::2], bound=1e-13)
+        check(distances, points, numbers((5, 1), "float64", 2), bound=1e-13)
+        check(distances, points, numbers((0, columns), "float64", 2), bound=1e-13)
+    text = str(jitted(distances).explain(np.ones((9, 4)), np.ones((3, 4))))
+    assert text.split("=== array IR ===")[1].split("->")[0].count("lengths (n, 4)") == 2
+    assert raises(distances, np.ones((9, 4)), np.ones((3, 5)))[0] is ValueError
 
 
 def test_axes_that_are_arguments():

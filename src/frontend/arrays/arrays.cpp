@@ -98,6 +98,18 @@ void measure(Tracer& t, NodeId length) {
   throw NeedsFact::of(argument->second, location_of(t, t.here), NeedsFact::Kind::Lengths);
 }
 
+namespace {
+
+/// What meets rows that are known to be short is short as well.
+void measure_beside(Tracer& t, NodeId known, NodeId length) {
+  const ir::Function& f = t.builder->function();
+  if (!f.is_constant(known)) return;
+  const auto count = f.constant(known).as<int64_t>();
+  if (count > 1 && count <= ir::kLongestShort) measure(t, length);
+}
+
+}  // namespace
+
 NodeId reduce(Tracer& t, std::vector<NodeId> operands, Op combiner, std::span<const int64_t> axes) {
   std::vector<int64_t> order = order_of(t, {operands.data(), 1});
   // Axes of length 1 have no order: they should not be the last.
@@ -155,6 +167,8 @@ std::vector<NodeId> broadcast_together(Tracer& t, std::vector<NodeId> operands, 
       std::vector<NodeId>& known = common[common.size() - lengths.size() + i];
       if (known.empty()) known.push_back(lengths[i]);
       if (std::ranges::find(known, lengths[i]) != known.end()) continue;
+      measure_beside(t, known[0], lengths[i]);
+      measure_beside(t, lengths[i], known[0]);
       const NodeId same = t.builder->make(Op::equal, {known[0], lengths[i]});
       const NodeId one_is_1 = t.builder->make(Op::bitwise_or, {is_one(known[0]), is_one(lengths[i])});
       check(t, t.builder->make(Op::bitwise_or, {same, one_is_1}), kind, complaint + shapes, shown);
