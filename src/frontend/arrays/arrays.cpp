@@ -100,7 +100,7 @@ void measure(Tracer& t, NodeId length) {
 
 namespace {
 
-/// What meets rows that are known to be short is short as well.
+/// What is combined with rows that are known to be short is short as well.
 void measure_beside(Tracer& t, NodeId known, NodeId length) {
   const ir::Function& f = t.builder->function();
   if (!f.is_constant(known)) return;
