@@ -1,6 +1,7 @@
 #include "transform/analyses/affine.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <utility>
 
@@ -12,7 +13,6 @@ using Wide = Polynomial::Wide;
 
 /// What is larger is not known any more: products of two constants stay in 128 bits.
 constexpr size_t kMostTerms = 16;
-constexpr size_t kMostFactors = 3;
 constexpr Wide kMostFactor = Wide{1} << 66;
 /// Stands for what is beyond all sums that are looked at.
 constexpr Wide kInfinite = Wide{1} << 124;
@@ -27,12 +27,30 @@ constexpr int kChoices = 3;
 Wide limited(Wide number) { return std::clamp(number, -kInfinite, kInfinite); }
 /// A product of a number and a bound, which may be infinite.
 Wide times(Wide a, Wide b) {
+  const auto is_narrow = [](Wide number) { return number == static_cast<int64_t>(number); };
+  if (is_narrow(a) && is_narrow(b)) return limited(a * b);  // one instruction, of the common case
   Wide made = 0;
   if (__builtin_mul_overflow(a, b, &made)) return (a < 0) == (b < 0) ? kInfinite : -kInfinite;
   return limited(made);
 }
 
 }  // namespace
+
+std::optional<Monomial> Monomial::product(const Monomial& a, const Monomial& b) {
+  if (a.count_ + b.count_ > kMostFactors) return std::nullopt;
+  Monomial made;
+  made.count_ = a.count_ + b.count_;
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), made.atoms_.begin());
+  return made;
+}
+
+Monomial Monomial::without(Atom atom) const {
+  Monomial made;
+  const auto own = std::find(begin(), end(), atom);
+  std::copy(own + 1, end(), std::copy(begin(), own, made.atoms_.begin()));
+  made.count_ = count_ - 1;
+  return made;
+}
 
 Polynomial::Polynomial(Wide constant) {
   if (constant != 0) terms_.emplace_back(Monomial(), constant);
@@ -41,7 +59,7 @@ Polynomial::Polynomial(Wide constant) {
 
 Polynomial Polynomial::of(Atom atom) {
   Polynomial made;
-  made.terms_.emplace_back(Monomial{atom}, 1);
+  made.terms_.emplace_back(Monomial(atom), 1);
   return made;
 }
 
@@ -71,24 +89,39 @@ std::vector<Atom> Polynomial::atoms() const {
 
 std::optional<std::pair<Polynomial, Polynomial>> Polynomial::split(Atom atom) const {
   std::pair<Polynomial, Polynomial> made;
-  for (const auto& [monomial, factor] : terms_) {
-    const auto count = std::ranges::count(monomial, atom);
+  for (const Term& term : terms_) {
+    const auto count = std::ranges::count(term.first, atom);
     if (count > 1) return std::nullopt;
-    if (count == 0) {
-      made.second.add(monomial, factor);
-      continue;
-    }
-    Monomial rest = monomial;
-    rest.erase(std::ranges::find(rest, atom));
-    made.first.add(std::move(rest), factor);
+    if (count == 0) made.second.terms_.push_back(term);
+    else made.first.add(term.first.without(atom), term.second);
   }
   return made;
 }
 
-void Polynomial::add(Monomial monomial, Wide factor) {
-  const auto index = std::ranges::lower_bound(terms_, monomial, {}, &std::pair<Monomial, Wide>::first);
+std::optional<Polynomial> Polynomial::factor_of(Atom atom) const {
+  Polynomial made;
+  for (const auto& [monomial, factor] : terms_) {
+    const auto count = std::ranges::count(monomial, atom);
+    if (count > 1) return std::nullopt;
+    if (count == 1) made.add(monomial.without(atom), factor);
+  }
+  return made;
+}
+
+Wide Polynomial::constant_factor_of(Atom atom) const {
+  Wide found = 0;
+  for (const auto& [monomial, factor] : terms_) {
+    if (std::ranges::find(monomial, atom) == monomial.end()) continue;
+    if (monomial.size() != 1) return 0;
+    found = factor;
+  }
+  return found;
+}
+
+void Polynomial::add(const Monomial& monomial, Wide factor) {
+  const auto index = std::ranges::lower_bound(terms_, monomial, {}, &Term::first);
   if (index == terms_.end() || index->first != monomial) {
-    terms_.emplace(index, std::move(monomial), factor);
+    terms_.emplace(index, monomial, factor);
     return;
   }
   index->second += factor;
@@ -96,17 +129,35 @@ void Polynomial::add(Monomial monomial, Wide factor) {
 }
 
 void Polynomial::limit() {
-  const bool fits =
-      terms_.size() <= kMostTerms && std::ranges::all_of(terms_, [](const auto& term) {
-        return term.first.size() <= kMostFactors && term.second <= kMostFactor && term.second >= -kMostFactor;
-      });
+  const bool fits = terms_.size() <= kMostTerms && std::ranges::all_of(terms_, [](const Term& term) {
+                      return term.second <= kMostFactor && term.second >= -kMostFactor;
+                    });
   if (!fits) *this = unknown();
 }
 
-Polynomial Polynomial::sum(const Polynomial& a, const Polynomial& b, Wide factor) {
+/// a + sign * b.
+Polynomial Polynomial::sum(const Polynomial& a, const Polynomial& b, int sign) {
   if (!a.is_known_ || !b.is_known_) return unknown();
-  Polynomial made = a;
-  for (const auto& [monomial, by] : b.terms_) made.add(monomial, by * factor);
+  Polynomial made;
+  made.terms_.reserve(a.terms_.size() + b.terms_.size());
+  auto x = a.terms_.begin();
+  auto y = b.terms_.begin();
+  while (x != a.terms_.end() || y != b.terms_.end()) {
+    const auto order = x == a.terms_.end()   ? std::strong_ordering::greater
+                       : y == b.terms_.end() ? std::strong_ordering::less
+                                             : x->first <=> y->first;
+    if (order < 0) {
+      made.terms_.push_back(*x++);
+    } else if (order > 0) {
+      made.terms_.emplace_back(y->first, sign * y->second);
+      ++y;
+    } else {
+      const Wide factor = x->second + sign * y->second;
+      if (factor != 0) made.terms_.emplace_back(x->first, factor);
+      ++x;
+      ++y;
+    }
+  }
   made.limit();
   return made;
 }
@@ -117,17 +168,26 @@ Polynomial operator*(const Polynomial& a, const Polynomial& b) {
   for (const auto& [x, by] : a.terms_) {
     for (const auto& [y, factor] : b.terms_) {
       Wide product = 0;
-      if (__builtin_mul_overflow(by, factor, &product)) return Polynomial::unknown();
-      Polynomial::Monomial both = x;
-      both.insert(both.end(), y.begin(), y.end());
-      std::ranges::sort(both);
-      Polynomial one;
-      one.terms_.emplace_back(std::move(both), product);
-      one.limit();
-      made = made + one;
+      const std::optional<Monomial> both = Monomial::product(x, y);
+      if (!both || __builtin_mul_overflow(by, factor, &product) || product > kMostFactor ||
+          product < -kMostFactor)
+        return Polynomial::unknown();
+      made.add(*both, product);
+      made.limit();
+      if (!made.is_known_) return made;
     }
   }
   return made;
+}
+
+size_t Inequalities::HashOfTerms::operator()(const Polynomial::Terms& terms) const {
+  uint64_t hash = terms.size();
+  const auto mix = [&](uint64_t word) { hash = (std::rotl(hash, 23) ^ word) * 0x9E3779B97F4A7C15; };
+  for (const auto& [monomial, factor] : terms) {
+    for (const Atom atom : monomial) mix(atom);
+    mix(static_cast<uint64_t>(factor) + monomial.size());
+  }
+  return hash ^ (hash >> 32);
 }
 
 void Inequalities::bound(Atom atom, Wide low, Wide high) {
@@ -160,8 +220,12 @@ Wide Inequalities::lowest(const Polynomial& sum) const {
   Wide all = 0;
   for (const auto& [monomial, factor] : sum.terms()) {
     Range product{1, 1};
-    for (const Atom atom : monomial) {
-      const Range own = range_of(atom);
+    for (size_t i = 0; i < monomial.size(); ++i) {
+      const Range own = range_of(monomial[i]);
+      if (i == 0) {
+        product = {std::min(own.low, own.high), std::max(own.low, own.high)};
+        continue;
+      }
       const Wide ends[] = {times(product.low, own.low), times(product.low, own.high),
                            times(product.high, own.low), times(product.high, own.high)};
       product = {*std::ranges::min_element(ends), *std::ranges::max_element(ends)};
@@ -224,7 +288,7 @@ template <class Holds>
 bool Inequalities::in_each_case(const std::vector<Case>& cases, Holds&& holds) {
   const size_t before = held_.size();
   const auto ranges = ranges_;
-  const auto seen = std::exchange(seen_, {});
+  auto seen = std::exchange(seen_, {});
   bool all = true;
   for (size_t i = 0; i < cases.size() && all; ++i) {
     for (const Polynomial& natural : cases[i].natural) hold(natural);
@@ -233,7 +297,7 @@ bool Inequalities::in_each_case(const std::vector<Case>& cases, Holds&& holds) {
     held_.erase(held_.begin() + static_cast<ptrdiff_t>(before), held_.end());
     ranges_ = ranges;
   }
-  seen_ = seen;
+  seen_ = std::move(seen);
   return all;
 }
 
@@ -274,7 +338,7 @@ bool Inequalities::prove(const Polynomial& sum, int depth) {
   --left_;
   std::vector<Polynomial> next;
   for (const Atom atom : sum.atoms())
-    if (const auto parts = sum.split(atom)) add_without(atom, parts->first, sum, depth, next);
+    if (const auto factor = sum.factor_of(atom)) add_without(atom, *factor, sum, depth, next);
   std::ranges::stable_sort(
       next, {}, [](const Polynomial& each) { return std::pair(each.degree(), each.terms().size()); });
   for (const auto& [product, factor] : sum.terms())
@@ -296,12 +360,12 @@ bool Inequalities::prove(const Polynomial& sum, int depth) {
 }
 
 /// Adds the sum less what is held of a product, times what makes the product vanish.
-void Inequalities::add_without(const Polynomial::Monomial& product, Wide factor, const Polynomial& sum,
+void Inequalities::add_without(const Monomial& product, Wide factor, const Polynomial& sum,
                                std::vector<Polynomial>& found) {
   effort_ -= static_cast<int64_t>(held_.size()) + 1;
   for (size_t i = held_.size(); i-- > 0;) {
     const auto& terms = held_[i].terms();
-    const auto other = std::ranges::find(terms, product, &std::pair<Polynomial::Monomial, Wide>::first);
+    const auto other = std::ranges::find(terms, product, &Polynomial::Term::first);
     if (other == terms.end() || (other->second < 0) != (factor < 0) || factor % other->second != 0) continue;
     Polynomial less = sum - Polynomial(factor / other->second) * held_[i];
     if (less.is_known()) found.push_back(std::move(less));
@@ -322,12 +386,11 @@ void Inequalities::add_without(Atom atom, const Polynomial& factor, const Polyno
   }
   effort_ -= static_cast<int64_t>(held_.size()) + 1;
   for (size_t i = held_.size(); i-- > 0;) {
-    const auto other = held_[i].split(atom);
-    if (!other || !other->first.is_constant() || other->first.constant() == 0) continue;
-    const Wide by = other->first.constant();
+    const Wide by = held_[i].constant_factor_of(atom);
+    if (by == 0) continue;
     Polynomial multiple;
     if (by == 1 || by == -1) {
-      multiple = factor * Polynomial(by);
+      multiple = by == 1 ? factor : Polynomial() - factor;
     } else {
       if (!factor.is_constant() || factor.constant() % by != 0) continue;
       multiple = Polynomial(factor.constant() / by);

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -12,12 +15,43 @@ namespace ingot::transform {
 /// Something that stands for an integer of 64 bits, by a number of its owner's.
 using Atom = uint64_t;
 
+/// A product of atoms, in order, of a few at most; empty: 1.
+class Monomial {
+ public:
+  static constexpr size_t kMostFactors = 3;
+
+  Monomial() = default;
+  explicit Monomial(Atom atom) : count_(1), atoms_{atom} {}
+  /// None: it has too many factors.
+  static std::optional<Monomial> product(const Monomial& a, const Monomial& b);
+
+  bool empty() const { return count_ == 0; }
+  size_t size() const { return count_; }
+  Atom operator[](size_t i) const { return atoms_[i]; }
+  auto begin() const { return atoms_.begin(); }
+  auto end() const { return atoms_.begin() + static_cast<ptrdiff_t>(count_); }
+  /// Without one of the factors `atom`, which it has.
+  Monomial without(Atom atom) const;
+
+  bool operator==(const Monomial& other) const {
+    return std::equal(begin(), end(), other.begin(), other.end());
+  }
+  std::strong_ordering operator<=>(const Monomial& other) const {
+    return std::lexicographical_compare_three_way(begin(), end(), other.begin(), other.end());
+  }
+
+ private:
+  size_t count_ = 0;
+  std::array<Atom, kMostFactors> atoms_{};
+};
+
 /// A sum of products of atoms times constants, over the integers: nothing wraps. A polynomial with too many
 /// terms or too large constants becomes unknown, as does all that is computed from it.
 class Polynomial {
  public:
   __extension__ using Wide = __int128;
-  using Monomial = std::vector<Atom>;  ///< in order; empty: the constant
+  using Term = std::pair<Monomial, Wide>;
+  using Terms = std::vector<Term>;
 
   Polynomial() = default;
   explicit Polynomial(Wide constant);
@@ -31,10 +65,14 @@ class Polynomial {
   size_t degree() const;
   /// Each atom once, the largest first.
   std::vector<Atom> atoms() const;
-  const std::vector<std::pair<Monomial, Wide>>& terms() const { return terms_; }
+  const Terms& terms() const { return terms_; }
   /// The factor and the rest, free of the atom, of which this is factor * atom + rest; none: it is of a
   /// higher degree.
   std::optional<std::pair<Polynomial, Polynomial>> split(Atom atom) const;
+  /// The factor alone.
+  std::optional<Polynomial> factor_of(Atom atom) const;
+  /// The same where it is a constant; 0: it is none, or the atom does not occur.
+  Wide constant_factor_of(Atom atom) const;
 
   bool operator==(const Polynomial&) const = default;
   friend Polynomial operator+(const Polynomial& a, const Polynomial& b) { return sum(a, b, 1); }
@@ -42,11 +80,11 @@ class Polynomial {
   friend Polynomial operator*(const Polynomial& a, const Polynomial& b);
 
  private:
-  static Polynomial sum(const Polynomial& a, const Polynomial& b, Wide factor);
-  void add(Monomial monomial, Wide factor);
+  static Polynomial sum(const Polynomial& a, const Polynomial& b, int sign);
+  void add(const Monomial& monomial, Wide factor);
   void limit();
 
-  std::vector<std::pair<Monomial, Wide>> terms_;  ///< in order, without zeros
+  Terms terms_;  ///< in order, without zeros
   bool is_known_ = true;
 };
 
@@ -85,6 +123,9 @@ class Inequalities {
   bool fits(const Polynomial& sum);
 
  private:
+  struct HashOfTerms {
+    size_t operator()(const Polynomial::Terms& terms) const;
+  };
   static constexpr int kSearches = 6;
   static constexpr int kManySearches = 15;
   struct Range {
@@ -98,7 +139,7 @@ class Inequalities {
   bool prove(const Polynomial& sum, int depth);
   void add_without(Atom atom, const Polynomial& factor, const Polynomial& sum, int depth,
                    std::vector<Polynomial>& found);
-  void add_without(const Polynomial::Monomial& product, Wide factor, const Polynomial& sum,
+  void add_without(const Monomial& product, Wide factor, const Polynomial& sum,
                    std::vector<Polynomial>& found);
   bool differs(const Polynomial& sum, int depth);
   bool leaves_rest(const Polynomial& sum);
@@ -109,7 +150,7 @@ class Inequalities {
   std::vector<Polynomial> held_;
   std::unordered_map<Atom, Range> ranges_;
   std::unordered_map<Atom, std::vector<Case>> cases_;
-  std::map<std::vector<std::pair<Polynomial::Monomial, Wide>>, int> seen_;  ///< in this search: how deep
+  std::unordered_map<Polynomial::Terms, int, HashOfTerms> seen_;  ///< in this search: how deep
   const int steps_;
   int left_ = 0;  ///< steps of this search
   int all_;       ///< ... of all

@@ -77,10 +77,17 @@ class RaceFinder {
     if (auto conflict = carried_values()) return conflict;
     const auto schedule = static_cast<ir::Schedule>(f_.attribute(loop_, 0));
     if (ir::is_shown_independent(schedule)) return std::nullopt;
-    const bool is_asked = ir::has_threads(schedule);
-    pairs_ = is_asked ? kMostPairs : kFewPairs;
-    steps_ = is_asked ? kMostSteps : kFewSteps;
+    if (!ir::has_threads(schedule)) return find_in_memory();
+    // Most is shown with little effort, which takes less of it than another proof.
+    if (RaceFinder(f_, loop_, cursors_, carries_).is_free_at_once()) return std::nullopt;
+    pairs_ = kMostPairs;
+    steps_ = kMostSteps;
     return find_in_memory();
+  }
+  bool reads_tables() const {
+    return ir::any_within(f_, f_.region(loop_), [&](NodeId node) {
+      return f_.op(node) == Op::load && base::is_int(f_.type(node).dtype()) && table_read_by(node);
+    });
   }
   /// Whether a store is at an index that may come from a table.
   bool stores_by_table() {
@@ -119,6 +126,9 @@ class RaceFinder {
   }
 
  private:
+  /// Whether few steps show that no two iterations touch the same memory, whatever the loop carries.
+  bool is_free_at_once() { return !collect(f_.region(loop_)) && !find_in_memory(); }
+
   std::optional<Conflict> find_in_memory() {
     for (size_t i = 0; i < accesses_.size(); ++i) {
       for (size_t k = i; k < accesses_.size(); ++k) {
@@ -554,6 +564,10 @@ std::vector<NodeId> checks_of_tables(const ir::Function& function, ir::NodeId lo
 
 std::optional<Table> table_of_number(const ir::Function& function, ir::NodeId loop, ir::NodeId node) {
   return RaceFinder(function, loop, {}, Carries::Ignored).table_of_number(node);
+}
+
+bool reads_tables(const ir::Function& function, ir::NodeId loop) {
+  return RaceFinder(function, loop, {}, Carries::Ignored).reads_tables();
 }
 
 bool stores_by_table(const ir::Function& function, ir::NodeId loop) {

@@ -103,6 +103,8 @@ std::vector<ir::NodeId> checks_of_tables(const ir::Function& function, ir::NodeI
                                          std::vector<Table>& tables, bool in_branches);
 /// The table of which a node in a loop is a number, perhaps in another dtype; none: it is no such number.
 std::optional<Table> table_of_number(const ir::Function& function, ir::NodeId loop, ir::NodeId node);
+/// Whether a loop has numbers that may be those of a table; where not, `find_race` finds no tables.
+bool reads_tables(const ir::Function& function, ir::NodeId loop);
 /// Whether a loop may store at an index from a table, whatever else it does.
 bool stores_by_table(const ir::Function& function, ir::NodeId loop);
 

@@ -149,6 +149,7 @@ class Outliner : public Rewriter {
     // Lanes, too, run only what is shown to be independent without tables.
     const ir::Schedule own = schedule_of(source_, loop);
     if (source_.op(loop) != Op::for_ || ir::is_shown_independent(own) || ir::has_lanes(own)) return all;
+    if (!reads_tables(source_, loop)) return all;  // which is found out sooner than that it can be shared
     if (!can_share(source_, loop, &tables)) return stores_by_table(source_, loop) ? b_.constant(false) : all;
     if (tables.empty()) return all;
     if (cost) all = loops_.both(all, loops_.less_equal(b_.index(kTableCost), cost));
