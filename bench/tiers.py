@@ -1,4 +1,4 @@
-"""Quick code and full code, and first calls: `python -m bench.tiers [--only NAME ...] [--small] [--json FILE]`.
+"""Quick code and full code, and first calls: `python -m bench.tiers [--only NAME ...] [--small] [--phases] [--json FILE]`.
 
 The programs over arrays (`bench.programs`), and models of loops around small arrays with their gradients.
 """
@@ -193,26 +193,77 @@ def row(name: str, found: dict[str, float]) -> str:
     return f"{name:24}{cells}{found['quick'] / found['full']:8.2f}"
 
 
+# What the columns of the table of phases are, by the names of phases; all others are Ingot's own passes.
+COLUMNS = {"frontend": "frontend", "emit": "codegen: emit", "LLVM passes": "codegen: passes", "LLVM code": "codegen: select", "seal": "seal", "load": "load"}
+
+
+def phases(name: str, tier: str) -> dict[str, float]:
+    """The milliseconds of the processor's that each phase of a first call takes, the least of some."""
+    function, arguments = ALL[name]
+    least: dict[str, float] = {}
+    for _ in range(FIRST):
+        compiled = ingot.jit(function, tier=tier)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            compiled(*arguments(True))
+        for step in compiled.specialisations[0].phases.values():
+            for phase, milliseconds in step.items():
+                least[phase] = min(least.get(phase, math.inf), milliseconds)
+    del least["codegen"]  # the sum of its parts
+    return least
+
+
+def in_columns(found: dict[str, float]) -> dict[str, float]:
+    """Phases put together as the columns of the table have them."""
+    cells = {column: found.get(phase, 0.0) for column, phase in COLUMNS.items()}
+    own = sum(found.values()) - sum(cells.values())
+    return {"frontend": cells.pop("frontend"), "passes": own, **cells}
+
+
+def show_phases(names: list[str], tier: str) -> dict[str, dict[str, float]]:
+    """Prints the table of phases, with the two of Ingot's passes that take longest."""
+    table = {}
+    for name in names:
+        found = table[name] = phases(name, tier)
+        cells = in_columns(found)
+        if len(table) == 1:
+            print(f"{tier + ' code, milliseconds':24}" + "".join(f"{column:>12}" for column in (*cells, "all")))
+        passes = sorted((n for n in found if n not in COLUMNS.values()), key=lambda n: -found[n])[:2]
+        longest = ", ".join(f"{n} {found[n]:.1f}" for n in passes)
+        print(f"{name:24}" + "".join(f"{ms:12.2f}" for ms in (*cells.values(), sum(cells.values()))) + f"  {longest}", flush=True)
+    every = [in_columns(found) for found in table.values()]
+    if every:
+        medians = [statistics.median(cells[column] for cells in every) for column in every[0]]
+        total = statistics.median(sum(cells.values()) for cells in every)
+        print(f"{'median':24}" + "".join(f"{ms:12.2f}" for ms in (*medians, total)))
+    return table
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.tiers", description=__doc__)
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only what begins so")
     parser.add_argument("--small", action="store_true", help="small arguments")
+    parser.add_argument("--phases", action="store_true", help="what first calls of quick and of full code take, by phase")
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file")
     options = parser.parse_args()
     ingot.set_num_threads(1)
     ingot.jit(lambda x: np.sin(x) + 1, tier="full")(np.ones(9))  # what the compiler does once
+    names = [n for n in ALL if not options.only or any(n.startswith(each) for each in options.only)]
+    if options.phases:
+        found = {tier: show_phases(names, tier) for tier in TIERS}
+        if options.json:
+            Path(options.json).write_text(json.dumps(found, indent=1) + "\n")
+        return 0
     table: dict[str, Any] = {}
     print(f"{'milliseconds':24}{'first quick':>12}{'first full':>12}{'quick':>12}{'full':>12}{'ratio':>8}")
-    for name in ALL:
-        if options.only and not any(name.startswith(n) for n in options.only):
-            continue
+    for name in names:
         table[name] = measure(name, options.small)
         print(row(name, table[name]), flush=True)
     if not table:
         print("nothing begins with", *options.only, file=sys.stderr)
         return 2
-    for group, names in (("programs", programs.PROGRAMS), ("models", MODELS)):
-        chosen = [table[n] for n in names if n in table]
+    for group, members in (("programs", programs.PROGRAMS), ("models", MODELS)):
+        chosen = [table[n] for n in members if n in table]
         if chosen:
             first, ratio = ([f[a] / f[b] for f in chosen] for a, b in (("first quick", "first full"), ("quick", "full")))
             milliseconds = statistics.median(f["first quick"] for f in chosen) * 1e3

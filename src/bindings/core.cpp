@@ -263,6 +263,24 @@ nb::list described(const std::vector<driver::LoopReport>& loops) {
   return all;
 }
 
+/// The CPU milliseconds of each phase, by its name; of a pass that runs twice, of both.
+nb::dict times_of(const driver::Report& front, const driver::Report& back, const codegen::Times& codegen) {
+  std::vector<std::pair<std::string, double>> all;
+  const auto add = [&](const std::string& name, double cpu_ms) {
+    const auto known = std::ranges::find(all, name, &std::pair<std::string, double>::first);
+    if (known == all.end()) all.emplace_back(name, cpu_ms);
+    else known->second += cpu_ms;
+  };
+  for (const auto& phase : front.phases) add(phase.name, phase.cpu_ms);
+  for (const auto& phase : back.phases) add(phase.name, phase.cpu_ms);
+  add("codegen: emit", codegen.emit);
+  add("codegen: passes", codegen.passes);
+  add("codegen: select", codegen.select);
+  nb::dict times;
+  for (const auto& [name, cpu_ms] : all) times[name.c_str()] = cpu_ms;
+  return times;
+}
+
 /// From array IR to a sealed object, by so many threads; with a kind of device code, for arrays on a
 /// device that takes it, and has a library's products or not; its launches are of so many threads a block at
 /// most; in little time, to slower code of the same values; for any floating-point state of the thread, or
@@ -320,14 +338,8 @@ nb::dict Program::compile(bool texts, int threads, const std::string& device, bo
       stages["kernels: LLVM IR"] = result.code.kernels_llvm_ir;
       stages["kernels"] = result.code.kernels;
     }
-    nb::dict times;
-    for (const auto& phase : front.phases) times[phase.name.c_str()] = phase.cpu_ms;
-    for (const auto& phase : report.phases) times[phase.name.c_str()] = phase.cpu_ms;
-    times["codegen: emit"] = result.code.times.emit;
-    times["codegen: passes"] = result.code.times.passes;
-    times["codegen: select"] = result.code.times.select;
-    stages["times"] = times;
   }
+  stages["times"] = times_of(front, report, result.code.times);
   return stages;
 }
 

@@ -235,7 +235,8 @@ class Function(Base[P, R_co]):
         """What has been compiled so far, the last first.
 
         Each has `why` (the reason why it was compiled: other types of arguments, a changed global, ...), `key` (the
-        descriptions of its arguments) and `not_stored` (why its code is not on disk; empty where it is).
+        descriptions of its arguments), `not_stored` (why its code is not on disk; empty where it is), and `phases`: of its
+        frontend, its quick code and its full code, so far as they were made here, the milliseconds of the processor's that each phase took.
         """
         return [s for entries in self._table.values() for s in entries]
 
@@ -458,7 +459,7 @@ class Function(Base[P, R_co]):
     def _make(self, arguments: Any, values: list[Any], why: str, cause: str) -> tuple[Specialisation, Any]:
         from .specialisation import Specialisation, example_of
 
-        start = time.perf_counter()
+        start, begun = time.perf_counter(), time.thread_time()
         key = arguments.key
         for i in self._demanded():
             seen = self._seen.setdefault(i, set())
@@ -484,6 +485,7 @@ class Function(Base[P, R_co]):
         specialisation.wanted = self._wanted()
         specialisation.label, specialisation.names, specialisation.cause = self._profile_label(), self._names, cause
         specialisation.seconds["frontend"] = time.perf_counter() - start
+        specialisation.phases["frontend"] = {"frontend": 1e3 * (time.thread_time() - begun)}
         specialisation.example = example_of(arguments.leaves)
         if self._is_storable:
             specialisation.keys = _cache().keys(self, arguments, values)  # type: ignore[union-attr]

@@ -159,6 +159,7 @@ class Specialisation(_ingot.Specialisation):
         self.why = why
         self.made_at = time.time()
         self.seconds: dict[str, float] = {}  # that each step of making it took
+        self.phases: dict[str, dict[str, float]] = {}  # of each step: milliseconds of the processor's in each phase
         super().__init__(self.guards, self.result, program.errors, not self.hosts and not self.writes)
 
     def __repr__(self) -> str:
@@ -237,12 +238,15 @@ class Specialisation(_ingot.Specialisation):
     def _make_code(self, tier: Tier) -> None:
         start, begun = time.thread_time(), time.perf_counter()
         try:
-            code = self.compile(quick=tier is Tier.QUICK)["object"]
+            made = self.compile(quick=tier is Tier.QUICK)
         except _errors.UnsupportedError as error:
             self.refused = str(error)
             raise
+        code = made["object"]
+        before = time.thread_time()
         loaded = _ingot.Code.load(code, self.load_options)
         self.seconds[tier.name.lower()] = time.perf_counter() - begun
+        self.phases[tier.name.lower()] = made["times"] | {"load": 1e3 * (time.thread_time() - before)}
         self._give_other(loaded)
         if tier is Tier.FULL:
             self._improve(loaded)
