@@ -60,7 +60,8 @@ class LaneBody : public Body {
   /// The iterations k ... of a vector loop's body in lanes; gives what they yield, as vectors.
   Parts emit_lanes(const Lanes& lanes, llvm::Value* k, const Parts& carried = {});
   bool is_masked_throughout(NodeId loop) const;
-  llvm::Value* mask_below(unsigned width, llvm::Value* count);
+  unsigned widest_element(NodeId loop) const;
+  llvm::Value* mask_below(NodeId loop, unsigned width, llvm::Value* count);
   llvm::Value* full_mask() const;
   template <class Vector, class Serial>
   Parts emit_if_unit_strides(const Types& types, Vector vector, Serial serial);

@@ -60,14 +60,30 @@ bool LaneBody::is_masked_throughout(NodeId loop) const {
                         [&](NodeId id) { return ir::is_long(source_.op(id)); });
 }
 
-/// The lanes below a count, which is not negative.
-Value* LaneBody::mask_below(unsigned width, Value* count) {
+/// The bits of the widest elements that a loop loads and stores.
+unsigned LaneBody::widest_element(NodeId loop) const {
+  uint64_t bytes = 1;
+  ir::walk(source_, source_.region(loop), [&](NodeId id) {
+    const bool loads = source_.op(id) == ir::Op::load;
+    if (!loads && source_.op(id) != ir::Op::store) return;
+    const DType dtype = source_.type(loads ? id : source_.operands(id).back()).dtype();
+    bytes = std::max<uint64_t>(bytes, base::size_of(base::component_of(dtype)));
+  });
+  return static_cast<unsigned>(8 * bytes);
+}
+
+/// The lanes of a loop below a count, which is not negative.
+Value* LaneBody::mask_below(NodeId loop, unsigned width, Value* count) {
   count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, b_.getInt64(width));
   // Numbers of lanes in a whole register: LLVM 19 leaves the bits after a narrower comparison undefined.
-  llvm::Type* const number = b_.getIntNTy(std::max(8u, 128 / width));
+  // CPUs without registers of masks have masks as wide as what is masked; LLVM takes long to widen others.
+  const unsigned least = unit_.instructions.masks_all() ? 8 : widest_element(loop);
+  llvm::Type* const number = b_.getIntNTy(std::max(least, 128 / width));
   llvm::Type* const type = llvm::FixedVectorType::get(number, width);
   Value* const left = b_.CreateVectorSplat(width, b_.CreateZExtOrTrunc(count, number));
-  return b_.CreateICmpULT(b_.CreateStepVector(type), left);
+  // Both are small, and AVX2 compares with signs alone; bytes may be 128.
+  return least == 8 ? b_.CreateICmpULT(b_.CreateStepVector(type), left)
+                    : b_.CreateICmpSLT(b_.CreateStepVector(type), left);
 }
 
 Value* LaneBody::full_mask() const {
@@ -157,7 +173,7 @@ void LaneBody::emit_vector_for(NodeId id) {
         [&](Value* k, const Parts& before) { return std::optional(step(k, nullptr, before)); }, width);
     Value* const left = b_.CreateSub(count, done, "", true, true);
     return emit_when(b_, b_.CreateICmpNE(left, b_.getInt64(0)), cursors,
-                     [&] { return step(done, mask_below(width, left), cursors); });
+                     [&] { return step(done, mask_below(id, width, left), cursors); });
   };
   set(id, emit_if_unit_strides(unit_.types_of(source_.type(id)), vector, [&] {
         Body::emit_all_iterations(id);
@@ -236,7 +252,7 @@ Parts LaneBody::emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, 
     return emit_counted(
         up, start, poll,
         [&](Value* i, const Parts& before) {
-          Value* const mask = mask_below(lane_count, b_.CreateSub(in_block, i));
+          Value* const mask = mask_below(id, lane_count, b_.CreateSub(in_block, i));
           return std::optional(step(b_.CreateAdd(first, i), mask, before));
         },
         lane_count);
@@ -250,7 +266,7 @@ Parts LaneBody::emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, 
       lane_count);
   Value* const left = b_.CreateSub(in_block, done);
   return emit_when(b_, b_.CreateICmpNE(left, b_.getInt64(0)), lanes,
-                   [&] { return step(b_.CreateAdd(first, done), mask_below(lane_count, left), lanes); });
+                   [&] { return step(b_.CreateAdd(first, done), mask_below(id, lane_count, left), lanes); });
 }
 
 Parts LaneBody::emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
