@@ -136,7 +136,7 @@ LATE: dict[str, set[str]] = {
     "_errors": {"_refusals"},
     "_signatures": {"_refusals"},
     "_objects": {"_refusals", "library"},
-    "_code": {"_core"},
+    "_code": {"_code", "_core"},
     "_profile": {"_profile"},
     "library": {"_routines", "library"},
     "_cache": {"_objects"},

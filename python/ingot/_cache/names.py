@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import collections
 import ctypes
-import dataclasses
 import dis
 import enum
 import functools
@@ -153,6 +152,8 @@ def form_of(value: Any) -> Any:
     for kinds, form in _FORMS:
         if isinstance(value, kinds):
             return form(value)
+    if _is_dataclass_field(value):
+        return _dataclass_field_form(value)
     if type(value) is object:
         return ("sentinel",)
     if isinstance(value, enum.Enum):
@@ -256,15 +257,21 @@ def _members_form(kind: Any) -> tuple[Any, ...]:
     return members, getattr(getattr(kind, "_boundary_", None), "_name_", None)
 
 
-def _dataclass_field_form(field: dataclasses.Field) -> tuple[Any, ...]:
+def _is_dataclass_field(value: Any) -> bool:
+    """Whether it is what a dataclass has for a field. Where the module is not loaded, there are no dataclasses."""
+    dataclasses = sys.modules.get("dataclasses")
+    return dataclasses is not None and type(value) is dataclasses.Field
+
+
+def _dataclass_field_form(field: Any) -> tuple[Any, ...]:
     parts = (form_of(field.default), form_of(field.default_factory))
-    marks = (field.init, field.repr, field.hash, field.compare, field.kw_only is True, repr(field._field_type))  # type: ignore[attr-defined]
+    marks = (field.init, field.repr, field.hash, field.compare, field.kw_only is True, repr(field._field_type))
     return ("dataclass's field", field.name, parts, marks)
 
 
 def _is_of_fields(value: Any) -> bool:
     """Whether a dict is that of a dataclass's fields."""
-    return type(value) is dict and bool(value) and all(type(each) is dataclasses.Field for each in value.values())
+    return type(value) is dict and bool(value) and all(map(_is_dataclass_field, value.values()))
 
 
 _LIMITS = (
@@ -297,7 +304,6 @@ _FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (types.CellType, lambda cell: ("cell",)),
     (types.MethodType, lambda method: ("method", form_of(method.__func__))),
     (functools.partial, _partial_form),
-    (dataclasses.Field, _dataclass_field_form),
     ((np.finfo, np.iinfo), _limits_form),
     ((types.MemberDescriptorType, types.GetSetDescriptorType), lambda slot: (type(slot).__name__, slot.__name__)),
     (_Field, lambda field: ("field", field.__reduce__()[1][0])),
@@ -385,7 +391,7 @@ class Namer:
             if id(part) not in self._parts:
                 self._parts[id(part)] = (kind, value, where)
                 self._kept.append(part)
-                if type(part) is tuple or isinstance(part, (enum.Enum, dataclasses.Field)) or _ingot.is_namedtuple(part):
+                if type(part) is tuple or isinstance(part, enum.Enum) or _is_dataclass_field(part) or _ingot.is_namedtuple(part):
                     self._add_parts(part)
 
 
@@ -423,7 +429,7 @@ def _parts_of(value: Any) -> Iterator[tuple[Any, str, Any]]:
         yield from _items(value, "item")
     elif _is_of_fields(value):
         yield from ((field, "item", name) for name, field in value.items())
-    elif isinstance(value, dataclasses.Field):
+    elif _is_dataclass_field(value):
         attributes = ("default", "default_factory")
     elif isinstance(value, _ingot.Callable):
         attributes = ("__ingot_function__",)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from .._errors import UnsupportedError, place_text
-from . import FUTURE, decompile, inner_codes, remember, same_code
+from . import FUTURE, inner_codes, remember, same_code
 from .trees import find as _kept
 
 _NO_PYTHON = (SyntaxError, ValueError)
@@ -351,6 +351,8 @@ def _without_text(function: types.FunctionType, file: str) -> Any:
         except _NO_PYTHON:
             node = None
         if node is None:
+            from . import decompile  # which few programs need
+
             try:
                 node = decompile.rebuild(code, same_code)
             except decompile.Unstructured as error:
