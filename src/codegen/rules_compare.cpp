@@ -25,7 +25,8 @@ Value* equal(const RuleArguments& a, const Parts& x, const Parts& y) {
 
 Value* less_equal(const RuleArguments& a, const Parts& x, const Parts& y) {
   if (a.is_float()) return a.b.CreateFCmpOLE(x[0], y[0]);
-  return a.b.CreateOr(less(a, x, y), equal(a, x, y));
+  if (a.is_complex()) return a.b.CreateOr(less(a, x, y), equal(a, x, y));
+  return a.is_signed_int() ? a.b.CreateICmpSLE(x[0], y[0]) : a.b.CreateICmpULE(x[0], y[0]);
 }
 
 /// Null of types that have none.
