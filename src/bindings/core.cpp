@@ -25,6 +25,7 @@
 #include "interop/exceptions.h"
 #include "interop/gil.h"
 #include "ir/calls.h"
+#include "ir/counts.h"
 #include "ir/interpreter.h"
 #include "ir/raises.h"
 #include "ir/text.h"
@@ -236,6 +237,12 @@ struct Program {
   /// Whether it multiplies matrices by a routine of the library table.
   bool multiplies() const { return ir::calls_routine(module(), "matmul"); }
 
+  /// Of each parameter, whether it may be a number that decides how much there is to do.
+  nb::list counts() const {
+    nb::list all;
+    for (const bool counts : ir::may_count(module(), program.entry())) all.append(counts);
+    return all;
+  }
   /// The exceptions that it looks for: the name of each, and what decides whether it is raised.
   nb::list raises() const {
     nb::list all;
@@ -603,6 +610,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("layouts", [](const Program& p) { return p.lowered.layouts; })
       .def_prop_ro("errors", [](const Program& p) { return p.lowered.errors; })
       .def_prop_ro("multiplies", &Program::multiplies)
+      .def_prop_ro("counts", &Program::counts)
       .def_prop_ro("raises", &Program::raises)
       .def("compile", &Program::compile, "texts"_a = false, "threads"_a = 1, "device"_a = "",
            "has_products"_a = false, "most_threads"_a = 0, "fewest_blocks"_a = 0, "quick"_a = false,

@@ -88,9 +88,43 @@ def test_the_environment_specifies_which_code_is_made(monkeypatch, word, expecte
 def test_arguments_that_promise_much_work_have_full_code_at_once(both):
     assert is_long([np.zeros(1 << 23)]) and is_long([1 << 23]) and is_long([np.zeros(1000), 10_000])
     assert not is_long([np.zeros(1000), 100]) and not is_long([-(1 << 40), 2.0])
-    function = ingot.jit(lambda a, n: a[0] + n)
-    function(np.zeros(1000), 1 << 20)
+    function = ingot.jit(summed)
+    function(np.zeros(1000), 10_000)
     assert _tier(function) is Tier.FULL
+
+
+@pytest.mark.parametrize(
+    "function, counts",
+    [
+        (lambda a, n: a[0] + n, False),
+        (lambda a, n: a * n if n > 3 else a, False),
+        (lambda a, n: a.reshape(1000, n // (1 << 14)).sum(), False),
+        (lambda a, n: np.arange(n // 1000).sum() + a[0], True),
+        (lambda a, n: sum(a[0] for _ in range(n // 1000)), True),
+        (lambda a, n: a[: n // 2].sum(), True),
+        (lambda a, n: a[0] + (np.zeros(n // 1000) if n > 3 else a)[0], True),
+    ],
+    ids=["number", "elements", "shape", "length", "loop", "slice", "branch"],
+)
+def test_numbers_that_decide_nothing_about_the_work_promise_none(both, function, counts):
+    """What is not known to do no more for a larger number may do so."""
+    compiled = ingot.jit(function)
+    compiled(np.zeros(1000), 1 << 14)
+    assert compiled.specialisations[0].program.counts == [False, counts]
+    assert _tier(compiled) is (Tier.FULL if counts else Tier.QUICK)
+
+
+def test_what_each_phase_took_is_known(both):
+    function = ingot.jit(summed)
+    function(np.arange(3.0), 2)
+    function.compile(np.arange(3.0), 2)
+    phases = function.specialisations[0].phases
+    assert set(phases) == {"frontend", "quick", "full"} and list(phases["frontend"]) == ["frontend"]
+    for tier in ("quick", "full"):
+        took = phases[tier]
+        assert {"simplify", "to_loops", "codegen: emit", "codegen: passes", "codegen: select", "load"} <= set(took)
+        assert all(milliseconds >= 0 for milliseconds in took.values())
+        assert took["codegen"] >= took["codegen: select"] > 0
 
 
 def test_full_code_is_made_on_request(both):

@@ -213,9 +213,14 @@ class Specialisation(_ingot.Specialisation):
 
     def code_for(self, leaves: list[Any]) -> Any:
         """The same, for a call with these arguments."""
-        if self.loaded is None and self.wanted == "auto" and tiers.is_long(leaves):
+        if self.loaded is None and self.wanted == "auto" and tiers.is_long(leaves) and tiers.is_long(self._counting(leaves)):
             self._make(Tier.FULL)
         return self.code
+
+    def _counting(self, leaves: list[Any]) -> list[Any]:
+        """The arguments without numbers that do not decide how much there is to do."""
+        counts = self.program.counts
+        return [leaf for leaf, may_count in zip(leaves, counts) if may_count or type(leaf) is not int]
 
     def complete(self) -> None:
         """Has calls run full code from now on."""
