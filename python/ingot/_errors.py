@@ -127,9 +127,9 @@ def unsupported(
     return error
 
 
-_OWN = re.compile(r"`@(\w+)(?:[.@:]\w+)*`")
-_SUFFIX = re.compile(r"`(\w+)(?:@[gw]?\d[\d:]*)+`")
-_ARTICLE = re.compile(r"(?<![`\w'])([Aa]) (?=[aeioAEIO])(?!one\b|once\b)")
+_OWN = r"`@(\w+)(?:[.@:]\w+)*`"  # patterns are compiled when they are first used
+_SUFFIX = r"`(\w+)(?:@[gw]?\d[\d:]*)+`"
+_ARTICLE = r"(?<![`\w'])([Aa]) (?=[aeioAEIO])(?!one\b|once\b)"
 _OWN_FILES = os.path.dirname(__file__) + os.sep
 _TOUR = os.path.join(_OWN_FILES, "tour", "")
 _OWN_NAMES = {"it": "what is iterated over", "items": "what is iterated over", "item": "an element", "result": "the result", "value": "an element"}
@@ -137,7 +137,7 @@ _OWN_NAMES = {"it": "what is iterated over", "items": "what is iterated over", "
 
 def shown_names(text: str) -> str:
     """A message in which the frontend's own names are put into words, and names of inner scopes are as they were written."""
-    return _SUFFIX.sub(r"`\1`", _OWN.sub(lambda own: _OWN_NAMES.get(own[1], "a value of the loop"), text))
+    return re.sub(_SUFFIX, r"`\1`", re.sub(_OWN, lambda own: _OWN_NAMES.get(own[1], "a value of the loop"), text))
 
 
 def _is_own(file: str) -> bool:
@@ -147,7 +147,7 @@ def _is_own(file: str) -> bool:
 
 def with_articles(text: str) -> str:
     """A message in which names that others have put after `a` have `an` before vowels."""
-    return _ARTICLE.sub(r"\1n ", text)
+    return re.sub(_ARTICLE, r"\1n ", text)
 
 
 def dtype_text(dtype: Any) -> str:

@@ -26,8 +26,8 @@ VERSION = 1
 SUFFIX = ".ingot"
 MOST_BYTES = 256 << 20  # of one file
 _HEADER = struct.Struct("<8sI4x32sQ32s")
-_NAME = re.compile(r"[0-9a-f]{64}\.ingot")
-_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.new")
+_NAME = r"[0-9a-f]{64}\.ingot"  # patterns are compiled when they are first used
+_TEMPORARY = r"\.[0-9a-f]{16}\.new"
 _ABANDONED = 3600.0  # seconds after which a file that was not renamed is nobody's
 _USED_AGAIN = 3600.0  # seconds after which a use is noted again
 _WORTH_A_WARNING = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
@@ -106,7 +106,7 @@ class Folder:
     def files(self) -> Iterator[Found]:
         """The files that entries are in. OSError: the folder cannot be read."""
         for name, status in self._listed():
-            if _NAME.fullmatch(name):
+            if re.fullmatch(_NAME, name):
                 yield Found(name, status.st_size, status.st_mtime)
 
     def is_whole(self, name: str) -> bool:
@@ -125,7 +125,7 @@ class Folder:
         """Removes all that Ingot has stored; the number of entries."""
         count = 0
         for name, _ in list(self._listed()):
-            if _NAME.fullmatch(name) or _TEMPORARY.fullmatch(name):
+            if re.fullmatch(_NAME, name) or re.fullmatch(_TEMPORARY, name):
                 self.remove(name)
                 count += name.endswith(SUFFIX)
         return count
@@ -209,9 +209,9 @@ class Folder:
             return
         found = []
         for name, status in self._listed():
-            if _NAME.fullmatch(name):
+            if re.fullmatch(_NAME, name):
                 found.append(Found(name, status.st_size, status.st_mtime))
-            elif _TEMPORARY.fullmatch(name) and time.time() - status.st_mtime > _ABANDONED:
+            elif re.fullmatch(_TEMPORARY, name) and time.time() - status.st_mtime > _ABANDONED:
                 self.remove(name)
         size = sum(each.size for each in found)
         if size > self.limit:

@@ -214,7 +214,7 @@ def _c_type(kind: str | None, shape: list[Any] | None) -> Any:
     return _C_TYPES[kind] if shape is None else ctypes.POINTER(_C_TYPES[kind])
 
 
-_PARAMETER = re.compile(r"(void ?\*|\w+)\s*(?:\[([^\]]*)\])?\s*(\w*)")
+_PARAMETER = r"(void ?\*|\w+)\s*(?:\[([^\]]*)\])?\s*(\w*)"
 
 
 def _c_signature(signature: str) -> tuple[str | None, list[tuple[str, str | None, list[tuple[int, int]] | None]]]:
@@ -226,7 +226,7 @@ def _c_signature(signature: str) -> tuple[str | None, list[tuple[str, str | None
     refusal = TypeError(f"a C function takes numbers of C's and arrays of them, and returns a number, not {signature!r}")
     if whole is None or whole[1] not in ("", "void", "None", *_C_TYPES):
         raise refusal
-    read = [_PARAMETER.fullmatch(part.strip()) for part in re.split(r",(?![^\[]*\])", whole[2]) if part.strip()]
+    read = [re.fullmatch(_PARAMETER, part.strip()) for part in re.split(r",(?![^\[]*\])", whole[2]) if part.strip()]
     parameters: list[tuple[str, str | None, list[Any] | None]] = []
     for part in read:
         kind = part[1] if part is not None and part[1] in _C_TYPES else None

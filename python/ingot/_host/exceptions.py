@@ -67,7 +67,7 @@ def exception_type(kind: str, message: str) -> type[Any]:
         return getattr(builtins, kind)
 
 
-_NO_MEMORY = re.compile(r"Unable to allocate an array with shape \((.*)\) and data type (\w+)")
+_NO_MEMORY = r"Unable to allocate an array with shape \((.*)\) and data type (\w+)"
 
 
 def exception(
@@ -104,7 +104,7 @@ def _new_exception(kind: str, message: str, sites: tuple[_errors.Site, ...]) -> 
         if match := re.fullmatch(r"np\.(\w+)\((.*)\)", message):
             return KeyError(getattr(np, match[1])(ast.literal_eval(match[2])))
         return KeyError(ast.literal_eval(message))  # the message of a KeyError is the repr of its key
-    if kind == "MemoryError" and (match := _NO_MEMORY.fullmatch(message)):
+    if kind == "MemoryError" and (match := re.fullmatch(_NO_MEMORY, message)):
         shape, dtype = match.groups()
         errors = importlib.import_module("numpy._core._exceptions")
         return errors._ArrayMemoryError(tuple(int(n) for n in re.findall(r"\d+", shape)), np.dtype(dtype))
@@ -113,7 +113,7 @@ def _new_exception(kind: str, message: str, sites: tuple[_errors.Site, ...]) -> 
     return getattr(builtins, kind)(*([message] if message else []))
 
 
-_NO_CAST = re.compile(
+_NO_CAST = (
     r"Cannot cast ufunc '(\w+)' (input|output)(?: (\d+))? from dtype\('(\w+)'\) to dtype\('(\w+)'\) "
     r"with casting rule '(\w+)'"
 )
@@ -122,7 +122,7 @@ _NO_CAST = re.compile(
 def _ufunc_error(message: str) -> TypeError | None:
     """NumPy's own subclass of TypeError, where it has one for a message."""
     errors = importlib.import_module("numpy._core._exceptions")
-    if match := _NO_CAST.fullmatch(message):
+    if match := re.fullmatch(_NO_CAST, message):
         name, which, number, given, wanted, casting = match.groups()
         ufunc = getattr(importlib.import_module("numpy._core.umath"), name, None)
         ufunc = ufunc or getattr(importlib.import_module("numpy.fft._pocketfft_umath"), name)
