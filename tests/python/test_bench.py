@@ -128,6 +128,15 @@ def test_results_of_programs_are_compared():
         assert programs.difference(other, one, 1e-9) is not None
 
 
+def test_phases_of_first_calls_are_measured(capsys):
+    for tier in tiers.TIERS:
+        table = tiers.show_phases(["lstm"], tier)
+        cells = tiers.in_columns(table["lstm"])
+        assert all(milliseconds >= 0 for milliseconds in cells.values()) and cells["LLVM code"] > 0
+        assert sum(cells.values()) == pytest.approx(sum(table["lstm"].values()))
+    assert capsys.readouterr().out.count("lstm") == 2
+
+
 def test_tiers_are_measured(monkeypatch):
     for name in ("FIRST", "ROUNDS"):
         monkeypatch.setattr(tiers, name, 1)
