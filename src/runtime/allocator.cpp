@@ -5,7 +5,8 @@
 // `ingot.set_kept_memory_limit`); above that the blocks freed first go back to the system, and all do when an
 // allocation fails, which is then tried again. `ingot.memory()` and `python -m ingot info` show limit, kept,
 // in use and peak. The cache is one object for the process, with a lock that forking takes, so that a child
-// has it whole. Under the address sanitizer kept blocks are poisoned.
+// has it whole. Small temporaries, of which a loop may make some in each iteration, are passed on by a thread
+// itself as long as a call runs on it. Under the address sanitizer kept blocks are poisoned.
 //
 // A result that is a whole buffer becomes a NumPy array over the block itself (`bindings/results`): it owns
 // its data through a NumPy memory handler, `ingot`, whose free gives the block back and whose realloc serves
@@ -193,6 +194,18 @@ void set_up() {
   pthread_atfork([] { cache.mutex.lock(); }, [] { cache.mutex.unlock(); }, [] { cache.mutex.unlock(); });
 }
 
+/// The small blocks that the call on this thread has freed.
+struct Temporaries {
+  static constexpr uint64_t kClasses = class_of(4096) + 1;
+  static constexpr uint8_t kMost = 16;  ///< of a class
+
+  Buffer* classes[kClasses];  ///< the block that was freed last, and on by `next`
+  uint8_t counts[kClasses];
+  bool any;
+};
+
+constinit thread_local Temporaries temporaries{};
+
 std::unique_lock<std::mutex> locked_cache() {
   pthread_once(&is_set_up, set_up);
   return std::unique_lock(cache.mutex);
@@ -259,6 +272,46 @@ void Allocator::free(Buffer* buffer) noexcept {
     }
   }
   give_back(surplus);
+}
+
+Buffer* Allocator::allocate_temporary(int64_t bytes) noexcept {
+  if (bytes < 0 || bytes > kMaxBytes) return nullptr;
+  const uint64_t size_class = class_of(kHeader + static_cast<size_t>(bytes));
+  Temporaries& own = temporaries;
+  if (size_class >= Temporaries::kClasses || own.classes[size_class] == nullptr) return allocate(bytes);
+  Buffer* const buffer = own.classes[size_class];
+  own.classes[size_class] = buffer->next;
+  --own.counts[size_class];
+  buffer->next = nullptr;
+  buffer->size = bytes;
+  unpoison(buffer->data, static_cast<size_t>(bytes));
+  return buffer;
+}
+
+bool Allocator::keep_temporary(Buffer* buffer) noexcept {
+  const uint64_t size_class = block_of(buffer)->size_class;
+  Temporaries& own = temporaries;
+  if (size_class >= Temporaries::kClasses || own.counts[size_class] == Temporaries::kMost) return false;
+  poison(buffer->data, size_of_class(size_class) - kHeader);
+  buffer->next = own.classes[size_class];
+  own.classes[size_class] = buffer;
+  ++own.counts[size_class];
+  own.any = true;
+  return true;
+}
+
+void Allocator::free_temporaries() noexcept {
+  Temporaries& own = temporaries;
+  if (!own.any) return;
+  own.any = false;
+  for (uint64_t i = 0; i < Temporaries::kClasses; ++i) {
+    own.counts[i] = 0;
+    while (Buffer* const buffer = own.classes[i]) {
+      own.classes[i] = buffer->next;
+      buffer->next = nullptr;
+      free(buffer);
+    }
+  }
 }
 
 Buffer* Allocator::reallocate(Buffer* buffer, int64_t bytes) noexcept {

@@ -38,6 +38,15 @@ class Allocator {
   static Buffer* allocate(int64_t bytes) noexcept;
   /// Gives back what `allocate` returned and no call owns. Null is allowed.
   static void free(Buffer* buffer) noexcept;
+  /// As `allocate`, for a buffer that the running call frees itself: a small one is, where there is one, what
+  /// `keep_temporary` has kept on this thread, which takes no lock.
+  static Buffer* allocate_temporary(int64_t bytes) noexcept;
+  /// Keeps a small buffer that no call owns for `allocate_temporary` on this thread, until
+  /// `free_temporaries`; false: it is not small, or enough are kept, and `free` has to have it. What is kept
+  /// counts as in use.
+  static bool keep_temporary(Buffer* buffer) noexcept;
+  /// Frees what `keep_temporary` has kept on this thread.
+  static void free_temporaries() noexcept;
   /// The same bytes, as many as fit, in a buffer of `bytes` bytes, instead of one that no call owns. Null,
   /// and `buffer` stays as it is, where `allocate` gives null.
   static Buffer* reallocate(Buffer* buffer, int64_t bytes) noexcept;

@@ -11,8 +11,10 @@
 
 namespace ingot::runtime {
 
-Buffer* ingot_v1_allocate(Context* context, int64_t bytes) noexcept {
-  Buffer* buffer = Allocator::allocate(bytes);
+namespace {
+
+/// A buffer that was allocated, as the call's; where it is null, the error is MemoryError.
+Buffer* owned(Context* context, Buffer* buffer, int64_t bytes) {
   if (!buffer) {
     context->error = Error{status_of(base::ExceptionKind::MemoryError), Error::kNoSite, {}, 0, {}};
     context->error.arguments[0] = static_cast<uint64_t>(bytes);
@@ -22,16 +24,22 @@ Buffer* ingot_v1_allocate(Context* context, int64_t bytes) noexcept {
   return buffer;
 }
 
+}  // namespace
+
+Buffer* ingot_v1_allocate(Context* context, int64_t bytes) noexcept {
+  return owned(context, Allocator::allocate(bytes), bytes);
+}
+
 Buffer* ingot_v1_allocate_temporary(Context* context, int64_t bytes) noexcept {
   static constinit std::byte nothing{};
   static constinit Buffer empty{&nothing, 0, nullptr, nullptr, nullptr, nullptr};
-  return bytes == 0 ? &empty : ingot_v1_allocate(context, bytes);
+  return bytes == 0 ? &empty : owned(context, Allocator::allocate_temporary(bytes), bytes);
 }
 
 void ingot_v1_release(Context* context, Buffer* buffer) noexcept {
   if (!buffer || !is_linked(*context, *buffer)) return;
   unlink_buffer(*context, *buffer);
-  free_buffer(buffer);
+  if (buffer->release != nullptr || !Allocator::keep_temporary(buffer)) free_buffer(buffer);
 }
 
 Status ingot_v1_outside(Context* context, const char* what, const char* layout, int64_t number,

@@ -172,6 +172,7 @@ void Call::reset() {
     unlink_buffer(context_, *buffer);
     free_buffer(buffer);
   }
+  Allocator::free_temporaries();
 }
 
 Status Call::run(Entry entry, void** slots) {

@@ -48,6 +48,34 @@ TEST_F(Allocation, gives_the_block_that_was_freed_last) {
   }
 }
 
+TEST_F(Allocation, passes_small_temporaries_of_a_call_on) {
+  Context context = make_context();
+  Call call(context);
+  Buffer* first = ingot_v1_allocate_temporary(&context, 80);
+  Buffer* second = ingot_v1_allocate_temporary(&context, 80);
+  ingot_v1_release(&context, first);
+  ingot_v1_release(&context, second);
+  const int64_t kept = Allocator::use().kept;
+  EXPECT_EQ(ingot_v1_allocate_temporary(&context, 90), second);
+  EXPECT_EQ(second->size, 90);
+  EXPECT_EQ(ingot_v1_allocate_temporary(&context, 80), first);
+  ingot_v1_release(&context, first);
+  EXPECT_EQ(Allocator::use().kept, kept) << "a thread asks the process for what it has itself";
+}
+
+TEST_F(Allocation, keeps_few_temporaries_and_frees_them_with_the_call) {
+  {
+    Context context = make_context();
+    Call call(context);
+    std::vector<Buffer*> buffers(100);
+    for (Buffer*& buffer : buffers) buffer = ingot_v1_allocate_temporary(&context, 8);
+    for (Buffer* buffer : buffers) ingot_v1_release(&context, buffer);
+    EXPECT_GT(Allocator::use().kept, 0) << "the thread keeps them all";
+    EXPECT_GT(Allocator::use().in_use, in_use_);
+  }
+  EXPECT_EQ(Allocator::use().in_use, in_use_);
+}
+
 TEST_F(Allocation, serves_sizes_of_the_same_class_from_one_block) {
   Buffer* buffer = Allocator::allocate(1'000'000);
   Allocator::free(buffer);
