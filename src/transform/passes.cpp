@@ -16,6 +16,7 @@
 #include "transform/kernels/tables.h"
 #include "transform/loops/checks.h"
 #include "transform/loops/contract.h"
+#include "transform/loops/expand.h"
 #include "transform/loops/fuse_nests.h"
 #include "transform/loops/hoist.h"
 #include "transform/loops/interchange.h"
@@ -57,6 +58,7 @@ constexpr Pass kPasses[] = {
     {"spans", for_any<spans>, ir::Stage::Loop},
     {"split", split, ir::Stage::Loop},
     {"contract", contract, ir::Stage::Loop},
+    {"expand", expand, ir::Stage::Loop},
     {"interchange", interchange, ir::Stage::Loop},
     {"schedule", for_any<schedule>, ir::Stage::Loop},
     {"threads", for_any<threads>, ir::Stage::Loop},

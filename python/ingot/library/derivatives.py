@@ -306,12 +306,9 @@ def along(f: Callable[..., Any], point: tuple[Any, ...], inner: Any, value: Any)
         slopes = jvp(f, point, filled(point, (1.0,)))[1]
         return map_leaves(lambda y, slope: filled(inner, (slope,)) if is_number(y) else None, value, slopes)
     starts = starts_of(variables)
-    unit = np.zeros(starts[-1])
     columns = map_leaves(lambda y: room_of(starts[-1], y) if is_number(y) else None, value)
     for k in range(starts[-1]):
-        unit[k] = 1.0
-        slopes = jvp(f, own_copies(point), filled(point, parts_of(unit, variables, starts)))[1]
-        unit[k] = 0.0
+        slopes = jvp(f, own_copies(point), filled(point, parts_of(unit(k, starts[-1]), variables, starts)))[1]
         put_all(columns, slopes, k)
 
     def blocks(y: Any, column: Any) -> Any:
@@ -333,12 +330,9 @@ def across(f: Callable[..., Any], point: tuple[Any, ...], inner: Any, value: Any
     if len(outputs) == 1 and not isinstance(outputs[0], np.ndarray):
         of_outputs: tuple = (filled(inner, row(point if is_own else own_copies(point), map_leaves(lambda y: 1.0, value))),)
     else:
-        unit = np.zeros(starts[-1])
         rows = tuple([room_of(starts[-1], x) for x in variables])
         for k in range(starts[-1]):
-            unit[k] = 1.0
-            slopes = row(own_copies(point), with_floats(value, parts_of(unit, outputs, starts)))
-            unit[k] = 0.0
+            slopes = row(own_copies(point), with_floats(value, parts_of(unit(k, starts[-1]), outputs, starts)))
             put_all(rows, slopes, k)
         of_outputs = ()
         for y, i, j in zip(outputs, starts, starts[1:]):
@@ -361,6 +355,11 @@ def starts_of(leaves: tuple[Any, ...]) -> tuple[Any, ...]:
     return starts
 
 
+def unit(k: int, count: int) -> np.ndarray:
+    """So many numbers, the k-th of them 1, all others 0."""
+    return np.where(np.arange(count) == k, 1.0, 0.0)
+
+
 def parts_of(elements: np.ndarray, leaves: tuple[Any, ...], starts: tuple[Any, ...]) -> tuple[Any, ...]:
     """The elements in a row as numbers and arrays like leaves."""
     parts: tuple = ()
@@ -372,29 +371,29 @@ def parts_of(elements: np.ndarray, leaves: tuple[Any, ...], starts: tuple[Any, .
     return parts
 
 
-def window(rows: np.ndarray, i: Any, j: Any) -> np.ndarray:
-    """The rows of a new array from i to j, which it has: a view."""
-    return primitives.strided(rows, (j - i, *rows.shape[1:]), rows.strides, i * rows.strides[0])
+def window(columns: np.ndarray, i: Any, j: Any) -> np.ndarray:
+    """The columns of a new array from i to j, which it has: a view."""
+    return primitives.strided(columns, (*columns.shape[:-1], j - i), columns.strides, i * columns.itemsize)
 
 
 def room_of(count: int, x: Any) -> np.ndarray:
-    """An array for so many derivatives like x; those of ints and bools are 0.0."""
-    return np.empty((count, *np.shape(x)), np.asarray(x).dtype if is_inexact(x) else np.float64)
+    """An array for so many derivatives like x, its columns: they are computed beside each other. Those of ints and bools are 0.0."""
+    return np.empty((*np.shape(x), count), np.asarray(x).dtype if is_inexact(x) else np.float64)
 
 
 def column_block(columns: np.ndarray, y: Any, x: Any) -> Any:
     """The derivative of y by x, of those by each element of x."""
     if is_one_number(y, x):
         return number_like(y, columns[0])
-    last = primitives.transpose(columns, (*range(1, columns.ndim), 0))
-    return primitives.reshape(last.copy(), np.shape(y) + np.shape(x))
+    return primitives.reshape(columns.copy(), np.shape(y) + np.shape(x))
 
 
-def row_block(rows: np.ndarray, y: Any, x: Any) -> Any:
+def row_block(columns: np.ndarray, y: Any, x: Any) -> Any:
     """The derivative of y by x, of those of each element of y."""
     if is_one_number(y, x):
-        return number_like(x, rows[0])
-    return primitives.reshape(rows.copy(), np.shape(y) + np.shape(x))
+        return number_like(x, columns[0])
+    first = primitives.transpose(columns, (columns.ndim - 1, *range(columns.ndim - 1)))
+    return primitives.reshape(first.copy(), np.shape(y) + np.shape(x))
 
 
 def no_block(y: Any, x: Any) -> Any:
@@ -420,10 +419,10 @@ def number_like(x: Any, number: Any) -> Any:
 
 
 def put_all(columns: Any, values: Any, k: int) -> None:
-    """Sets the k-th of each array of a structure, if it is there."""
+    """Sets the k-th column of each array of a structure, if it is there."""
 
-    def put(column: Any, value: Any) -> None:
-        window(column, k, k + 1)[...] = value
+    def put(columns: Any, value: Any) -> None:
+        primitives.strided(columns, columns.shape[:-1], columns.strides[:-1], k * columns.itemsize)[...] = value
 
     map_leaves(put, columns, values)
 

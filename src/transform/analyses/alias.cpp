@@ -217,7 +217,7 @@ std::optional<BufferLocation> element_of(const ir::Function& function, NodeId vi
 
 bool writes_one_view(ir::Op op) {
   using ir::Op;
-  return op == Op::store || op == Op::stream || op == Op::copy || op == Op::atomic ||
+  return op == Op::store || op == Op::write || op == Op::stream || op == Op::copy || op == Op::atomic ||
          op == Op::compare_exchange || op == Op::atomic_load || op == Op::atomic_store;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/walk.h"
+#include "transform/analyses/alias.h"
 #include "transform/functions/simplify.h"
 #include "transform/writers/rewriter.h"
 
@@ -13,7 +14,11 @@ namespace {
 class Fuser : public Rewriter {
  public:
   explicit Fuser(const Function& source)
-      : Rewriter(source), window_of_(source.node_count()), order_(source), given_on_(source.node_count()) {
+      : Rewriter(source),
+        window_of_(source.node_count()),
+        order_(source),
+        given_on_(source.node_count()),
+        is_more_(source.node_count()) {
     for (uint32_t i = 0; i < source.node_count(); ++i) {
       const NodeId id(i);
       const auto operands = source.operands(id);
@@ -24,6 +29,7 @@ class Fuser : public Rewriter {
         const bool only_looks =
             k == 0 && (is_window(id) || source.op(id) == Op::read || source.op(id) == Op::length);
         if (held && !only_looks) given_on_[held.index].push_back(id);
+        if (held && !only_looks && !(k == 0 && source.op(id) == Op::load)) is_more_[held.index] = true;
       }
     }
   }
@@ -31,6 +37,7 @@ class Fuser : public Rewriter {
  protected:
   void visit(NodeId id) override {
     const Op op = source_.op(id);
+    if (op == Op::materialize && is_copy(id)) return bind(id, use(copied(id)));
     if (op != Op::read && op != Op::length) return clone(id);
     const NodeId view = source_.operand(id, 0);
     const NodeId held = window_of_[view.index];
@@ -40,6 +47,29 @@ class Fuser : public Rewriter {
   }
 
  private:
+  /// The view that a `materialize` is a copy of; none: it is something else.
+  NodeId copied(NodeId made) const {
+    const NodeId array = source_.operand(made, 0);
+    return source_.op(array) == Op::read ? source_.operand(array, 0) : NodeId();
+  }
+  /// Whether a view may stand for its copy: the copy is only read, elements of it too, and what is copied is
+  /// contiguous and stays as it is.
+  bool is_copy(NodeId made) {
+    const NodeId from = copied(made);
+    if (!from || is_more_[made.index]) return false;
+    const Root memory = root_of(source_, from);
+    if (memory.kind == Root::Kind::Unknown || may_write(source_, source_[made].parent, memory)) return false;
+    return is_contiguous(use(from));
+  }
+  bool is_contiguous(NodeId view) {
+    const Type type = b_.function().type(view);
+    NodeId distance = b_.index(static_cast<int64_t>(base::size_of(type.dtype())));
+    for (int axis = type.rank(); axis-- > 0;) {
+      if (b_.make(Op::stride, {view}, {axis}) != distance) return false;
+      if (axis > 0) distance = b_.make(Op::multiply, {distance, b_.make(Op::length, {view}, {axis})});
+    }
+    return true;
+  }
   /// Whether a read of a buffer comes before all uses of the buffer, or of windows on it, that are no reads.
   bool comes_before_all(NodeId read, NodeId buffer) const {
     // Of all iterations of the loops that are around the read but not around the buffer.
@@ -69,6 +99,7 @@ class Fuser : public Rewriter {
   Nodes window_of_;  ///< by view: the materialize that it is a window on
   ir::NodeOrder order_;
   std::vector<Nodes> given_on_;  ///< by materialize: what does more than look at its buffer
+  std::vector<bool> is_more_;    ///< by materialize: something does more than read its buffer
 };
 
 }  // namespace

@@ -99,6 +99,7 @@ class Forward : public Rewriter {
   NodeId zeros_like(NodeId made);
   /// New memory of zeros laid out as a view is.
   NodeId shadow_of(NodeId view);
+  NodeId whole_of(NodeId alloc, NodeId made);
   /// A number as an array of the lengths of another, which it stands for.
   NodeId spread(NodeId made, NodeId like);
   NodeId sum(NodeId a, NodeId b);

@@ -114,6 +114,24 @@ NodeId Forward::shadow_of(NodeId view) {
   return w.view(b_.make(Op::buffer, {all}), low, lengths_of(b_, view), strides, type);
 }
 
+/// All of a buffer: of floats, where it is made for an array of them, else of bytes.
+NodeId Forward::whole_of(NodeId alloc, NodeId made) {
+  LoopWriter w(b_);
+  const NodeId old_bytes = source_.operand(alloc, 0);
+  const NodeId bytes = use(old_bytes);
+  const NodeId view(alloc.index + 1);
+  if (view.index < source_.node_count() && source_.op(view) == Op::view &&
+      source_.operand(view, 0) == alloc) {
+    const Type type = source_.type(view);
+    const auto rank = static_cast<size_t>(type.rank());
+    NodeId product = b_.index(static_cast<int64_t>(base::size_of(type.dtype())));
+    Nodes lengths = use_all(source_.operands(view).subspan(2, rank));
+    for (size_t i = rank; i-- > 0;) product = w.multiply(product, lengths[i]);
+    if (has_tangents(type) && product == bytes) return w.c_view(made, b_.index(0), lengths, type.dtype());
+  }
+  return w.c_view(made, b_.index(0), {&bytes, 1}, base::DType::UInt8);
+}
+
 void Forward::visit_buffer(NodeId id) {
   if (!is_varied(id)) return;
   const Op op = source_.op(id);
@@ -122,10 +140,12 @@ void Forward::visit_buffer(NodeId id) {
     const NodeId made = b_.make(op, use_all(old), source_.attributes(id), source_.type(id));
     shadows_[id.index] = {made, b_.index(0)};
     if (kind_ == Tangents::OfMemory) made_shadows_[use(id)] = made;
-    const NodeId bytes = use(old[0]);
-    const NodeId view = LoopWriter(b_).c_view(made, b_.index(0), {&bytes, 1}, base::DType::UInt8);
-    memories_.emplace_back(view, b_.current());
-    if (kind_ == Tangents::OfMemory) make(Op::write, {view, b_.constant<uint8_t>(0)});
+    const NodeId all = whole_of(id, made);
+    memories_.emplace_back(all, b_.current());
+    if (kind_ == Tangents::OfMemory) {
+      const Type element = b_.function().type(all).element();
+      make(Op::write, {all, b_.constant(element, base::Scalar{})});
+    }
     return;
   }
   const Shadow own = shadows_[old[0].index];

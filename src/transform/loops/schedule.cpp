@@ -138,6 +138,11 @@ class Scheduler : public ParallelWriter {
 
   static Found both(Found a, Found b) { return std::max(a, b); }
 
+  /// Whether an earlier pass has chosen a loop.
+  bool is_in_lanes(NodeId node) const {
+    return ir::is_counted_loop(source_.op(node)) && source_.attribute(node, 1) != 1 &&
+           ir::has_lanes(static_cast<ir::Schedule>(source_.attribute(node, 0)));
+  }
   /// Chooses loops of a region; whether all innermost ones were.
   Found choose_in(RegionId region) {
     Found found = Found::NoLoop;
@@ -146,6 +151,7 @@ class Scheduler : public ParallelWriter {
     return found;
   }
   Found choose(NodeId node) {
+    if (is_in_lanes(node)) return Found::All;
     Found inside = Found::NoLoop;
     for (size_t i = 0; i < source_[node].region_count; ++i)
       inside = both(inside, choose_in(source_.region(node, i)));
@@ -166,8 +172,8 @@ class Scheduler : public ParallelWriter {
   bool choose_innermost_in(RegionId region, Fits&& fits) {
     bool any = false;
     for (NodeId node : source_.region_body(region)) {
-      bool inside = chosen_[node.index];
-      for (size_t i = 0; i < source_[node].region_count && !chosen_[node.index]; ++i)
+      bool inside = chosen_[node.index] || is_in_lanes(node);
+      for (size_t i = 0; i < source_[node].region_count && !chosen_[node.index] && !is_in_lanes(node); ++i)
         inside |= choose_innermost_in(source_.region(node, i), fits);
       if (!inside && source_.op(node) == Op::for_ && fits(node)) inside = chosen_[node.index] = true;
       any |= inside;
