@@ -14,9 +14,9 @@ namespace {
 constexpr std::string_view kFront[] = {"derive", "parallel"};
 
 /// Passes for CPUs with vector registers.
-constexpr std::string_view kLanes[] = {"inline",   "simplify", "reuse",    "fuse",        "to_loops",
-                                       "simplify", "checks",   "dce",      "interchange", "fuse_nests",
-                                       "contract", "expand",   "schedule", "threads",     "jam"};
+constexpr std::string_view kLanes[] = {
+    "inline",      "simplify",   "reuse",  "fuse",     "to_loops", "simplify", "checks",  "dce",
+    "interchange", "fuse_nests", "sweeps", "contract", "expand",   "schedule", "threads", "jam"};
 /// Passes for CPUs without: no loop is chosen for lanes or changed for them.
 constexpr std::string_view kOneByOne[] = {"inline",     "simplify", "reuse",  "fuse",
                                           "to_loops",   "simplify", "checks", "dce",

@@ -27,6 +27,7 @@
 #include "transform/loops/schedule.h"
 #include "transform/loops/split.h"
 #include "transform/loops/streams.h"
+#include "transform/loops/sweeps.h"
 #include "transform/loops/threads.h"
 
 namespace ingot::transform {
@@ -59,6 +60,7 @@ constexpr Pass kPasses[] = {
     {"split", split, ir::Stage::Loop},
     {"contract", contract, ir::Stage::Loop},
     {"expand", expand, ir::Stage::Loop},
+    {"sweeps", for_any<sweeps>, ir::Stage::Loop},
     {"interchange", interchange, ir::Stage::Loop},
     {"schedule", for_any<schedule>, ir::Stage::Loop},
     {"threads", for_any<threads>, ir::Stage::Loop},

@@ -111,7 +111,7 @@ MUTANTS = (
     # Shadows, and the tangents of forward mode.
     Mutant("transform/derivatives/forward_memory.cpp", "low = w.add(low, w.select(w.less(stride, w.index(0)), reach, w.index(0)));",
            "w.select(w.less(stride, w.index(0)), reach, w.index(0))", "w.index(0)", "the shadow of a reversed view begins where the view begins"),
-    Mutant("transform/derivatives/forward_memory.cpp", "if (kind_ == Tangents::OfMemory) make(Op::write, {view, b_.constant<uint8_t>(0)});",
+    Mutant("transform/derivatives/forward_memory.cpp", "if (kind_ == Tangents::OfMemory) make(Op::write, {all, zero});",
            "kind_ == Tangents::OfMemory", "false", "the shadow of new memory is not cleared"),
     Mutant("transform/derivatives/forward_memory.cpp", "shadows_[id.index] = {make(Op::buffer, {own.node}), make(Op::subtract, {there, here})};",
            "make(Op::subtract, {there, here})", "b_.index(0)", "a view of a part is not where its tangents are"),

@@ -1,4 +1,4 @@
-"""Iterations that make arrays of their own, in lanes: the arrays of a block of iterations are beside each other."""
+"""Iterations that make arrays of their own, in lanes: the arrays of a block of iterations are next to each other."""
 
 import numpy as np
 import pytest

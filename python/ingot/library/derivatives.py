@@ -377,7 +377,7 @@ def window(columns: np.ndarray, i: Any, j: Any) -> np.ndarray:
 
 
 def room_of(count: int, x: Any) -> np.ndarray:
-    """An array for so many derivatives like x, its columns: they are computed beside each other. Those of ints and bools are 0.0."""
+    """An array for so many derivatives like x, its columns: they are computed next to each other. Those of ints and bools are 0.0."""
     return np.empty((*np.shape(x), count), np.asarray(x).dtype if is_inexact(x) else np.float64)
 
 

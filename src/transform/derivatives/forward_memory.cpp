@@ -117,8 +117,7 @@ NodeId Forward::shadow_of(NodeId view) {
 /// All of a buffer: of floats, where it is made for an array of them, else of bytes.
 NodeId Forward::whole_of(NodeId alloc, NodeId made) {
   LoopWriter w(b_);
-  const NodeId old_bytes = source_.operand(alloc, 0);
-  const NodeId bytes = use(old_bytes);
+  const NodeId bytes = use(source_.operand(alloc, 0));
   const NodeId view(alloc.index + 1);
   if (view.index < source_.node_count() && source_.op(view) == Op::view &&
       source_.operand(view, 0) == alloc) {
@@ -142,10 +141,8 @@ void Forward::visit_buffer(NodeId id) {
     if (kind_ == Tangents::OfMemory) made_shadows_[use(id)] = made;
     const NodeId all = whole_of(id, made);
     memories_.emplace_back(all, b_.current());
-    if (kind_ == Tangents::OfMemory) {
-      const Type element = b_.function().type(all).element();
-      make(Op::write, {all, b_.constant(element, base::Scalar{})});
-    }
+    const NodeId zero = b_.constant(b_.function().type(all).element(), base::Scalar{});
+    if (kind_ == Tangents::OfMemory) make(Op::write, {all, zero});
     return;
   }
   const Shadow own = shadows_[old[0].index];

@@ -1,4 +1,4 @@
-// Arrays of iterations beside each other (`expand`). An array of n elements that each iteration makes is one
+// Arrays of iterations next to each other (`expand`). An array of n elements that each iteration makes is one
 // of n rows with an element for each iteration of a block: what was at a byte of it is at that byte times the
 // iterations of a block, plus the iteration's element. So all views of it keep their shapes and get one axis
 // more, the last one, along which lanes are contiguous. Views of other memory that move on by an element from
