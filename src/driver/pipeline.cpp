@@ -15,12 +15,12 @@ constexpr std::string_view kFront[] = {"derive", "parallel"};
 
 /// Passes for CPUs with vector registers.
 constexpr std::string_view kLanes[] = {
-    "inline",      "simplify",   "reuse",  "fuse",     "to_loops", "simplify", "checks",  "dce",
-    "interchange", "fuse_nests", "sweeps", "contract", "expand",   "schedule", "threads", "jam"};
+    "inline",     "simplify", "reuse",    "fuse",   "to_loops", "simplify", "checks", "dce",  "interchange",
+    "fuse_nests", "sweeps",   "contract", "expand", "schedule", "threads",  "jam",    "hoist"};
 /// Passes for CPUs without: no loop is chosen for lanes or changed for them.
-constexpr std::string_view kOneByOne[] = {"inline",     "simplify", "reuse",  "fuse",
-                                          "to_loops",   "simplify", "checks", "dce",
-                                          "fuse_nests", "contract", "threads"};
+constexpr std::string_view kOneByOne[] = {"inline",     "simplify", "reuse",   "fuse",
+                                          "to_loops",   "simplify", "checks",  "dce",
+                                          "fuse_nests", "contract", "threads", "hoist"};
 
 /// Passes for hosts of a device: its kernels have lanes and threads of their own, and run all iterations of a
 /// loop at once.

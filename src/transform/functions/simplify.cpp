@@ -133,6 +133,7 @@ class Simplifier : public Rewriter {
       const Function& f = b_.function();
       const NodeId part = index[0];
       const Op op = f.op(part);
+      if (op == Op::view) return at_first(std::move(index));
       if (op != Op::slice && op != Op::squeeze && op != Op::transpose) return index;
       Nodes whole{f.operand(part, 0)};
       const auto rank = static_cast<size_t>(f.type(whole[0]).rank());
@@ -154,6 +155,15 @@ class Simplifier : public Rewriter {
       }
       index = std::move(whole);
     }
+  }
+
+  /// Of indices of a `view`, those along an axis whose stride is 0 are 0: the element is the same.
+  Nodes at_first(Nodes index) {
+    const size_t rank = index.size() - 1;
+    for (size_t axis = 0; axis < rank; ++axis)
+      if (b_.function().is_constant(b_.function().operand(index[0], 2 + rank + axis), 0))
+        index[1 + axis] = b_.index(0);
+    return index;
   }
 
   bool is_constant(NodeId made) const { return b_.function().is_constant(made); }

@@ -37,9 +37,9 @@ class LoopJudge {
   LoopJudge(const Function& f, NodeId loop)
       : f_(f), loop_(loop), body_(f.region(loop)), same_(f.node_count()), cone_(f.node_count()) {}
 
+  /// What loops inside wait for.
   std::optional<Moved> judge() {
-    const bool is_plain = f_.attribute(loop_, 1) != 1 && f_.op(f_.terminator(body_)) == Op::yield;
-    if (!is_plain || !has_wanted() || !find_writes()) return std::nullopt;
+    if (!is_plain() || !has_wanted() || !find_writes()) return std::nullopt;
     find_same();
     NodeId branch = branch_of_iteration();
     for (const NodeId node : f_.region_body(body_)) {
@@ -61,7 +61,21 @@ class LoopJudge {
     return any_ || moved.branch ? std::optional(std::move(moved)) : std::nullopt;
   }
 
+  /// What a loop without loops inside loads in each iteration anew.
+  std::optional<Moved> judge_loads() {
+    const auto body = f_.region_body(body_);
+    const auto is_load = [&](NodeId node) { return f_.op(node) == Op::load; };
+    if (!is_plain() || holds_loop(f_, loop_) || std::ranges::none_of(body, is_load) || !find_writes())
+      return std::nullopt;
+    moves_checks_ = false;
+    find_same();
+    for (const NodeId node : body)
+      if (is_load(node)) want(node);
+    return any_ ? std::optional(Moved{.nodes = cone_, .is_guarded = true, .branch = {}}) : std::nullopt;
+  }
+
  private:
+  bool is_plain() const { return f_.attribute(loop_, 1) != 1 && f_.op(f_.terminator(body_)) == Op::yield; }
   bool is_same(NodeId value) const { return !f_.encloses(body_, value) || same_[value.index]; }
 
   bool has_wanted() const {
@@ -90,7 +104,7 @@ class LoopJudge {
   /// Finds what is the same in all iterations and can be computed before the first of them.
   void find_same() {
     bool is_first = true;  // nothing has been written or checked before but what is the same
-    bool goes_on = true;   // ... and nobody raises but checks
+    bool goes_on = true;   // ... and nothing raises but checks that can move
     for (const NodeId node : f_.region_body(body_)) {
       const Op op = f_.op(node);
       const ir::OpInfo& card = ir::info(op);
@@ -102,7 +116,7 @@ class LoopJudge {
         const ir::Effects effects = ir::effects_of(f_, node);
         is_first = is_first && (effects.bits & ~ir::effect::Read.bits) == 0;
         goes_on = goes_on && !effects.any(ir::effect::Raise | ir::effect::Exit);
-      } else if (op == Op::check) {
+      } else if (op == Op::check && moves_checks_) {
         if (is_known) checks_.push_back(node);
         else varying_.push_back(f_.operand(node, 0));
         has_late_ = has_late_ || (is_known && !is_first);
@@ -113,6 +127,7 @@ class LoopJudge {
         same_[node.index] = is_known && !f_.type(node).is(ir::TypeKind::Results);
       } else {
         is_first = false;
+        goes_on = goes_on && !card.effects.any(ir::effect::Raise | ir::effect::Exit);
       }
     }
   }
@@ -182,17 +197,19 @@ class LoopJudge {
   std::vector<Root> writes_;
   bool has_late_ = false;
   bool any_ = false;
+  bool moves_checks_ = true;
 };
 
 class Hoister : public Rewriter {
  public:
-  explicit Hoister(const Function& source)
+  Hoister(const Function& source, bool for_kernels)
       : Rewriter(source), loops_(b_), arms_(source.node_count(), kNoArm) {
     moved_.resize(source.node_count());
     ir::walk(source, source.body(), [&](NodeId node) {
       if (source.op(node) == Op::launch) return ir::Walk::Past;
       if (!is_loop(source, node)) return ir::Walk::Into;
-      plans_.emplace_back(node, LoopJudge(source, node).judge());
+      LoopJudge judge(source, node);
+      plans_.emplace_back(node, for_kernels ? judge.judge() : judge.judge_loads());
       any_ = any_ || plans_.back().second;
       return ir::Walk::Into;
     });
@@ -310,10 +327,10 @@ class Hoister : public Rewriter {
 
 }  // namespace
 
-std::unique_ptr<ir::Function> hoist(const ir::Function& function, const base::Machine&) {
+std::unique_ptr<ir::Function> hoist(const ir::Function& function, const base::Machine& machine) {
   std::unique_ptr<ir::Function> made;
   for (int round = 0; round < kMostRounds; ++round) {
-    Hoister hoister(made ? *made : function);
+    Hoister hoister(made ? *made : function, machine.has_kernels());
     if (!hoister.any()) break;
     made = hoister.run();
   }
