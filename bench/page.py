@@ -6,14 +6,21 @@ import math
 from pathlib import Path
 
 from . import charts
+from .bounds import BOUNDS
 
 PEERS = {"c++ strict": "C++", "c++ fast": "C++ `-Ofast`", "numba": "Numba", "jax": "JAX", "numpy": "NumPy"}
 LEVEL = 0.95
 """Ratios from here to 1 are taken for level."""
+LOST = 0.9
+"""Of what is slower than this the page says what bounds it."""
 
 
 def least(workload: dict, name: str) -> float | None:
     return next((min(r["times"]) for r in workload["rows"] if r["name"] == name and r["times"]), None)
+
+
+def peak(workload: dict, name: str) -> int | None:
+    return next((r.get("peak_bytes") for r in workload["rows"] if r["name"] == name), None)
 
 
 def forms(figures: dict) -> list[dict]:
@@ -31,7 +38,8 @@ def forms(figures: dict) -> list[dict]:
                 other = least(workload, peer)
                 if own is not None and other is not None:
                     ratios[peer] = other / own
-            found.append({"workload": workload["name"], "form": form, "seconds": mine, "ratios": ratios})
+            peaks = [peak(workload, name), peak(workload, "numpy")]
+            found.append({"workload": workload["name"], "form": form, "seconds": mine, "ratios": ratios, "peaks": peaks})
     return sorted(found, key=lambda f: min(f["ratios"].values(), default=math.inf))
 
 
@@ -52,13 +60,26 @@ def picture(name: str, alternative: str) -> str:
 
 
 def table(found: list[dict]) -> str:
-    lines = ["| program | form | Ingot, ms | " + " | ".join(PEERS.values()) + " |", "|---|---|--:|" + "--:|" * len(PEERS)]
+    heads = ["program", "form", "Ingot, ms", *PEERS.values(), "Ingot, MB", "NumPy, MB"]
+    lines = ["| " + " | ".join(heads) + " |", "|---|---|--:|" + "--:|" * (len(PEERS) + 2)]
     for f in found:
         cells = []
         for peer in PEERS:
             ratio = f["ratios"].get(peer)
             cells.append("-" if ratio is None else f"**{ratio:.2f}**" if ratio < LEVEL else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}")
+        cells += ["-" if peak is None else f"{peak / 1e6:.1f}" for peak in f["peaks"]]
         lines.append(f"| `{f['workload']}` | {f['form']} | {1e3 * f['seconds']:.3g} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def bounds(found: list[dict]) -> str:
+    """What bounds each form that a peer is clearly faster at."""
+    lines = ["| program | form | least ratio | what bounds it |", "|---|---|--:|---|"]
+    for f in found:
+        lowest = min(f["ratios"].values(), default=math.inf)
+        if lowest < LOST:
+            told = BOUNDS.get((f["workload"], f["form"]), "not looked into yet")
+            lines.append(f"| `{f['workload']}` | {f['form']} | {lowest:.2f} | {told} |")
     return "\n".join(lines)
 
 
@@ -106,9 +127,16 @@ with {threads} each; figures are least {clock}.
 ## Where Ingot is slower
 
 Ratios are the peer's time over Ingot's: below 1, in bold, Ingot is slower. C++ with `-Ofast` is compared with Ingot's `fastmath`.
-{len(slower)} of {len(found)} rows have one below {LEVEL}: {by_peer}.
+{len(slower)} of {len(found)} rows have one below {LEVEL}: {by_peer}. Memory is what the process holds at most during a call
+beyond what it held before.
 
 {table(slower)}
+
+### What bounds them
+
+Of the rows below {LOST}, what their assembly and their counts say. A strict C++ keeps Ingot's promise, `-Ofast` does not: sums there are in any order.
+
+{bounds(slower)}
 
 ## The others
 

@@ -1,11 +1,15 @@
 // Cursors of vector loops (ir/cursor.h): what the lanes store at one becomes contiguous. Elements of 4 and 8
 // bytes are moved together in a register, and stored up to their number; narrower ones are widened for that.
-// What has another stride than the element's size is stored lane by lane.
+// What has another stride than the element's size is stored lane by lane. CPUs that do not store the first
+// lanes of a register alone put whole registers on the stack, one over the end of the other, and store what
+// has come together: nothing after the elements is touched.
 
 #include <algorithm>
+#include <bit>
 
 #include "codegen/branches.h"
 #include "codegen/lane_body.h"
+#include "ir/walk.h"
 
 namespace ingot::codegen {
 
@@ -13,7 +17,10 @@ using llvm::Value;
 
 namespace {
 
-constexpr unsigned kRegisterBits = 512;
+/// Elements that are stored together, of each stage.
+constexpr uint64_t kStaged = 64;
+/// Bytes that are moved at once.
+constexpr uint64_t kPiece = 32;
 
 }  // namespace
 
@@ -66,22 +73,24 @@ void LaneBody::emit_store_at_cursor(NodeId id) {
   const auto* const known = llvm::dyn_cast<llvm::ConstantInt>(stride);
   // Not of less than a register: LLVM 19 may take bits after the mask for lanes.
   const uint64_t bits = stored[0]->getType()->getScalarSizeInBits();
-  const bool is_short = bits * stored.size() * std::min(lanes_.width, kRegisterBits / 32) < 128;
+  const uint64_t lanes = std::min(lanes_.width, unit_.instructions.compressed_bits() / 32);
+  const bool is_short = bits * stored.size() * lanes < 128;
   if (is_short || (known != nullptr && known->getZExtValue() != size))
     return store_one_by_one(type, stored, address, stride);
   const UnitStride assumed(stride, size);
   if (known == nullptr && std::ranges::find(unit_strides_, assumed) == unit_strides_.end())
     unit_strides_.push_back(assumed);
-  store_compressed(stored, address, full_mask());
+  if (const Stage* const stage = stage_of(id)) stage_compressed(*stage, stored, address);
+  else store_compressed(stored, address);
 }
 
-/// A register at a time: of complex numbers both parts, which are then stored as pairs.
-void LaneBody::store_compressed(const Parts& stored, Value* address, Value* mask) {
+template <class Store>
+void LaneBody::each_compressed(const Parts& stored, Store store) {
+  Value* const mask = full_mask();
   llvm::Type* const number = stored[0]->getType()->getScalarType();
   const auto bits = static_cast<unsigned>(number->getPrimitiveSizeInBits().getFixedValue());
   llvm::Type* const moved_type = bits < 32 ? b_.getInt32Ty() : number;
-  const unsigned lanes = std::min(lanes_.width, kRegisterBits / std::max(bits, 32u));
-  const auto part_count = static_cast<unsigned>(stored.size());
+  const unsigned lanes = std::min(lanes_.width, unit_.instructions.compressed_bits() / std::max(bits, 32u));
   for (unsigned first = 0; first < lanes_.width; first += lanes) {
     llvm::SmallVector<int, 64> order;
     for (unsigned i = 0; i < lanes; ++i) order.push_back(static_cast<int>(first + i));
@@ -95,7 +104,7 @@ void LaneBody::store_compressed(const Parts& stored, Value* address, Value* mask
       together.push_back(chunk);
     }
     Value* all = together[0];
-    if (part_count == 2) {
+    if (stored.size() == 2) {
       llvm::SmallVector<int, 64> pairs;
       for (unsigned i = 0; i < lanes; ++i) {
         pairs.push_back(static_cast<int>(i));
@@ -104,16 +113,87 @@ void LaneBody::store_compressed(const Parts& stored, Value* address, Value* mask
       all = b_.CreateShuffleVector(together[0], together[1], pairs);
     }
     Value* const some_bits = b_.CreateBitCast(some, b_.getIntNTy(lanes));
-    Value* const count =
-        b_.CreateZExt(b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, some_bits), b_.getInt64Ty());
+    store(all, b_.CreateZExt(b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, some_bits), b_.getInt64Ty()));
+  }
+}
+
+void LaneBody::store_compressed(const Parts& stored, Value* address) {
+  const auto part_count = static_cast<unsigned>(stored.size());
+  each_compressed(stored, [&](Value* all, Value* count) {
+    const auto* const type = llvm::cast<llvm::FixedVectorType>(all->getType());
     Value* const numbers = b_.CreateMul(count, b_.getInt64(part_count));
     Value* const below = b_.CreateSub(b_.CreateShl(b_.getInt64(1), numbers), b_.getInt64(1));
-    Value* const stored_mask =
-        b_.CreateBitCast(b_.CreateTrunc(below, b_.getIntNTy(lanes * part_count)),
-                         llvm::FixedVectorType::get(b_.getInt1Ty(), lanes * part_count));
+    const unsigned lanes = type->getNumElements();
+    Value* const stored_mask = b_.CreateBitCast(b_.CreateTrunc(below, b_.getIntNTy(lanes)),
+                                                llvm::FixedVectorType::get(b_.getInt1Ty(), lanes));
     b_.CreateMaskedStore(all, address, llvm::Align(1), stored_mask);
-    address = moved(address, numbers, b_.getInt64(bits / 8));
+    address = moved(address, numbers, b_.getInt64(type->getScalarSizeInBits() / 8));
+  });
+}
+
+void LaneBody::open_stages(NodeId loop) {
+  stages_.clear();
+  const auto cursors = ir::cursors_of(source_, loop);
+  if (!cursors || cursors->empty() || unit_.instructions.masks_all()) return;
+  const auto width = static_cast<uint64_t>(source_.attribute(loop, 1));
+  ir::walk(source_, source_.region(loop), [&](NodeId node) {
+    if (std::ranges::none_of(*cursors, [&](auto& cursor) { return ir::stores_at(source_, node, cursor); }))
+      return ir::Walk::Into;
+    const uint64_t size = base::size_of(dtype(source_.operands(node).back()));
+    Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
+    llvm::Type* const bytes = llvm::ArrayType::get(b_.getInt8Ty(), (kStaged + width) * size);
+    stages_.push_back({node, at_entry.CreateAlloca(bytes), at_entry.CreateAlloca(b_.getInt64Ty()),
+                       at_entry.CreateAlloca(b_.getPtrTy()), size});
+    stages_.back().elements->setAlignment(llvm::Align(kPiece));
+    b_.CreateStore(b_.getInt64(0), stages_.back().count);
+    b_.CreateStore(llvm::Constant::getNullValue(b_.getPtrTy()), stages_.back().next);
+    return ir::Walk::Into;
+  });
+}
+
+LaneBody::Stage* LaneBody::stage_of(NodeId store) {
+  const auto found = std::ranges::find(stages_, store, &Stage::store);
+  return found == stages_.end() ? nullptr : &*found;
+}
+
+void LaneBody::stage_compressed(const Stage& stage, const Parts& stored, Value* address) {
+  const auto at = [&](Value* element) {
+    return b_.CreateGEP(b_.getInt8Ty(), stage.elements, b_.CreateMul(element, b_.getInt64(stage.size)));
+  };
+  const auto move = [&](Value* from, Value* to, uint64_t bytes) {
+    for (uint64_t done = 0; done < bytes;) {
+      const uint64_t piece = std::min(kPiece, std::bit_floor(bytes - done));
+      llvm::Type* const type = b_.getIntNTy(static_cast<unsigned>(8 * piece));
+      llvm::Type* const lanes = llvm::FixedVectorType::get(b_.getInt8Ty(), static_cast<unsigned>(piece));
+      llvm::Type* const moved_type = piece > 8 ? lanes : type;
+      Value* const some = b_.CreateAlignedLoad(moved_type, field(from, done), llvm::Align(1));
+      b_.CreateAlignedStore(some, field(to, done), llvm::Align(1));
+      done += piece;
+    }
+  };
+  Value* count = b_.CreateLoad(b_.getInt64Ty(), stage.count);
+  Value* const is_first = b_.CreateICmpEQ(count, b_.getInt64(0));
+  Value* const next = b_.CreateSelect(is_first, address, b_.CreateLoad(b_.getPtrTy(), stage.next));
+  each_compressed(stored, [&](Value* all, Value* selected) {
+    b_.CreateAlignedStore(all, at(count), llvm::Align(1));
+    count = b_.CreateAdd(count, selected);
+  });
+  const Parts left = emit_when(b_, b_.CreateICmpUGE(count, b_.getInt64(kStaged)), {count, next}, [&] {
+    move(stage.elements, next, kStaged * stage.size);
+    move(at(b_.getInt64(kStaged)), stage.elements, lanes_.width * stage.size);
+    return Parts{b_.CreateSub(count, b_.getInt64(kStaged)), field(next, kStaged * stage.size)};
+  });
+  b_.CreateStore(left[0], stage.count);
+  b_.CreateStore(left[1], stage.next);
+}
+
+void LaneBody::close_stages() {
+  for (const Stage& stage : stages_) {
+    Value* const count = b_.CreateLoad(b_.getInt64Ty(), stage.count);
+    b_.CreateMemCpy(b_.CreateLoad(b_.getPtrTy(), stage.next), llvm::MaybeAlign(), stage.elements,
+                    stage.elements->getAlign(), b_.CreateMul(count, b_.getInt64(stage.size)));
   }
+  stages_.clear();
 }
 
 void LaneBody::store_one_by_one(DType dtype, const Parts& stored, Value* address, Value* stride) {

@@ -108,13 +108,31 @@ class LaneBody : public Body {
     ir::Cursor cursor;
     llvm::AllocaInst* count;  ///< i64: the lanes in which it has grown
   };
+  /// Elements that lanes have stored at a cursor and that are not yet where they belong: CPUs that write some
+  /// lanes of a register slowly or not at all write whole registers here, and from here whole lines.
+  struct Stage {
+    NodeId store;
+    llvm::AllocaInst* elements;
+    llvm::AllocaInst* count;  ///< i64
+    llvm::AllocaInst* next;   ///< where the first of them belongs
+    uint64_t size;            ///< bytes of an element
+  };
+  /// Before the iterations of a loop, and after them.
+  void open_stages(NodeId loop);
+  void close_stages();
+  Stage* stage_of(NodeId store);
   void open_cursors(NodeId loop);
   /// The cursors' values for the next lanes; closes them.
   Parts grown_cursors(const Parts& cursors);
   void count_growth(NodeId id);
   const LaneCursor* cursor_of_store(NodeId id) const;
   void emit_store_at_cursor(NodeId id);
-  void store_compressed(const Parts& stored, llvm::Value* address, llvm::Value* mask);
+  /// What of a store's lanes a mask selects, a register of them at a time: `store` gets the numbers, the
+  /// selected ones first, and how many these are, as i64.
+  template <class Store>
+  void each_compressed(const Parts& stored, Store store);
+  void store_compressed(const Parts& stored, llvm::Value* address);
+  void stage_compressed(const Stage& stage, const Parts& stored, llvm::Value* address);
   void store_one_by_one(DType dtype, const Parts& stored, llvm::Value* address, llvm::Value* stride);
 
   /// @name Memory (lane_memory.cpp)
@@ -171,6 +189,7 @@ class LaneBody : public Body {
   llvm::AllocaInst* streamed_ = nullptr;  ///< whether anything has gone past the caches
   std::vector<LaneLabel> lane_labels_;    ///< of the blocks that are open in lanes
   std::vector<LaneCursor> lane_cursors_;  ///< of the loop whose iterations are in lanes
+  std::vector<Stage> stages_;             ///< of that loop's stores at cursors
 };
 
 }  // namespace ingot::codegen

@@ -165,6 +165,7 @@ void LaneBody::emit_vector_for(NodeId id) {
   };
   const auto vector = [&] {
     note_streams(id);
+    open_stages(id);
     Value* const lanes = b_.getInt64(width);
     Value* const count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, iteration_count(id), b_.getInt64(0));
     Value* const done = b_.CreateAnd(count, b_.CreateNeg(lanes));
@@ -172,8 +173,10 @@ void LaneBody::emit_vector_for(NodeId id) {
         done, gather(source_.operands(id).subspan(1)), poll_of_loop(id),
         [&](Value* k, const Parts& before) { return std::optional(step(k, nullptr, before)); }, width);
     Value* const left = b_.CreateSub(count, done, "", true, true);
-    return emit_when(b_, b_.CreateICmpNE(left, b_.getInt64(0)), cursors,
-                     [&] { return step(done, mask_below(id, width, left), cursors); });
+    const Parts ends = emit_when(b_, b_.CreateICmpNE(left, b_.getInt64(0)), cursors,
+                                 [&] { return step(done, mask_below(id, width, left), cursors); });
+    close_stages();
+    return ends;
   };
   set(id, emit_if_unit_strides(unit_.types_of(source_.type(id)), vector, [&] {
         Body::emit_all_iterations(id);

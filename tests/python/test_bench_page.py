@@ -11,12 +11,15 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from bench import charts, front, page  # noqa: E402
+from bench.bounds import BOUNDS  # noqa: E402
+from bench.workloads import WORKLOADS  # noqa: E402
 
 README = (ROOT / "README.md").read_text()
 
 
 def workload(name, **milliseconds):
-    rows = [{"name": n.replace("_", " ").replace("cpp", "c++"), "times": [2e-3 * t, 1e-3 * t]} for n, t in milliseconds.items()]
+    names = {n: n.replace("_", " ").replace("cpp", "c++") for n in milliseconds}
+    rows = [{"name": names[n], "times": [2e-3 * t, 1e-3 * t], "peak_bytes": int(1e5 * t)} for n, t in milliseconds.items()]
     return {"name": name, "rows": [*rows, {"name": "jax", "times": []}]}
 
 
@@ -46,13 +49,20 @@ def test_what_is_slower_comes_first(tmp_path, monkeypatch):
     drawn = {}
     monkeypatch.setattr(charts, "bars", lambda path, rows, *_: drawn.update({path.name: rows}))
     monkeypatch.setattr(charts, "ratios", lambda path, rows, peers: drawn.update({path.name: rows}))
+    monkeypatch.setitem(page.BOUNDS, ("slower", "array"), "one division an element")
     page.write(FIGURES, tmp_path / "benchmarks.md")
     text = (tmp_path / "benchmarks.md").read_text()
     first, others = text.split("## The others")
-    assert "| `slower` | array | 10 | **0.50** | - | - | - | 4.00 |" in first and "`faster`" not in first
-    assert "| `faster` | loop | 10 | - | 1.00 | 0.99 | - | 4.00 |" in others and "busy (9 processes" in first
+    assert "| `slower` | array | 10 | **0.50** | - | - | - | 4.00 | 1.0 | 4.0 |" in first and "`faster`" not in first
+    assert "| `faster` | loop | 10 | - | 1.00 | 0.99 | - | 4.00 | 1.0 | 4.0 |" in others and "busy (9 processes" in first
+    assert "| `slower` | array | 0.50 | one division an element |" in first
     assert "1 of 2 rows" in first and "| first call: f | ms | ingot 10 |" in others
     assert [name for name, _ in drawn["ratios"]] == ["slower, array", "faster, loop"] and drawn["means"][0][0] == "Ingot"
+
+
+def test_bounds_are_of_forms_that_there_are():
+    there = {(w.name, form) for w in WORKLOADS for form in w.forms}
+    assert set(BOUNDS) <= there and all(BOUNDS.values())
 
 
 def test_the_manuals_page_is_of_the_renderer():

@@ -48,9 +48,10 @@ class Instructions {
   virtual Value* mantissa(Builder& b, Value* x) const;
 
   /// @name Memory
-  /// Whether a register's lanes can be compacted; and a vector of 32-bit or 64-bit numbers whose first lanes
-  /// are those of another that a mask selects, and the rest 0.
-  virtual bool compresses() const { return false; }
+  /// The bits of a register whose lanes can be compacted; 0: there is none. And a vector of 32-bit or 64-bit
+  /// numbers, of at most so many bits, whose first lanes are those of another that a mask selects; the rest
+  /// is any.
+  virtual unsigned compressed_bits() const { return 0; }
   virtual Value* compressed(Builder& b, Value* lanes, Value* mask) const;
   /// Stores past the caches become visible before all later stores.
   virtual void fence_streams(Builder& b) const;

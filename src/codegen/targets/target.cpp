@@ -59,9 +59,9 @@ void set_level(Target& target, int level) {
   target.level = level;
   target.machine.vector_bits = level == 4 ? 512 : level == 3 ? 256 : 128;
   target.machine.registers = level == 4 ? 32 : 16;
-  target.machine.compresses = level == 4;
   target.machine.divides = level == 4;
   target.instructions = &x86_instructions(level, base::has_feature(target.needs, "f16c"));
+  target.machine.compresses = target.instructions->compressed_bits() > 0;
 }
 
 const KernelTarget& kernels_of(std::string_view code) {

@@ -197,10 +197,56 @@ Value* X86Instructions::mantissa(Builder& b, Value* x) const {
   return call_avx512(b, kIds, {&x, 1}, kFromThreeQuarters | kNoSignAndNaNOfNegative);
 }
 
+namespace {
+
+/// For each mask of `lanes` lanes of a register of 256 bits the numbers of its 32-bit words, a byte each,
+/// those of lanes that the mask selects first.
+llvm::GlobalVariable* table_of_orders(llvm::Module& module, unsigned lanes) {
+  constexpr unsigned kWords = 8;
+  const std::string name = "ingot_orders_" + std::to_string(lanes);
+  if (auto* const made = module.getNamedGlobal(name)) return made;
+  const unsigned words = kWords / lanes;
+  std::vector<uint64_t> orders(size_t{1} << lanes);
+  for (size_t mask = 0; mask < orders.size(); ++mask) {
+    unsigned filled = 0;
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      for (unsigned word = 0; (mask >> lane & 1) != 0 && word < words; ++word)
+        orders[mask] |= uint64_t{lane * words + word} << (8 * filled++);
+  }
+  llvm::Constant* const table = llvm::ConstantDataArray::get(module.getContext(), orders);
+  auto* const made = new llvm::GlobalVariable(module, table->getType(), true,
+                                              llvm::GlobalValue::PrivateLinkage, table, name);
+  made->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  return made;
+}
+
+}  // namespace
+
+/// AVX2 moves the words of a register in an order that it finds in a table, by the mask.
 Value* X86Instructions::compressed(Builder& b, Value* lanes, Value* mask) const {
-  Value* const nothing = llvm::Constant::getNullValue(lanes->getType());
-  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_compress, {lanes->getType()},
-                           {lanes, nothing, mask});
+  auto* const type = llvm::cast<llvm::FixedVectorType>(lanes->getType());
+  if (has_avx512()) {
+    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_compress, {type},
+                             {lanes, llvm::Constant::getNullValue(type), mask});
+  }
+  const unsigned count = type->getNumElements();
+  const unsigned width = 256 / type->getScalarSizeInBits();
+  INGOT_ASSERT(count <= width, "codegen: more lanes than a register has are compressed");
+  llvm::SmallVector<int, 8> all;
+  for (unsigned i = 0; i < width; ++i) all.push_back(static_cast<int>(i < count ? i : count));
+  Value* const none = llvm::Constant::getNullValue(type);
+  Value* const wide = count < width ? b.CreateShuffleVector(lanes, none, all) : lanes;
+  Value* const words = b.CreateBitCast(wide, llvm::FixedVectorType::get(b.getInt32Ty(), 8));
+  Value* const number = b.CreateZExt(b.CreateBitCast(mask, b.getIntNTy(count)), b.getInt64Ty());
+  llvm::Module& module = *b.GetInsertBlock()->getModule();
+  llvm::GlobalVariable* const table = table_of_orders(module, width);
+  Value* const entry = b.CreateGEP(b.getInt64Ty(), table, number);
+  Value* const order =
+      b.CreateAlignedLoad(llvm::FixedVectorType::get(b.getInt8Ty(), 8), entry, llvm::Align(8));
+  Value* const moved =
+      b.CreateIntrinsic(llvm::Intrinsic::x86_avx2_permd, {}, {words, b.CreateZExt(order, words->getType())});
+  Value* const first = b.CreateBitCast(moved, wide->getType());
+  return count < width ? lanes_of(b, first, 0, count) : first;
 }
 
 void X86Instructions::fence_streams(Builder& b) const {

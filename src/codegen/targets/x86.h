@@ -20,7 +20,7 @@ class X86Instructions final : public Instructions {
   Value* scaled(Builder& b, Value* y, Value* n) const override;
   Value* exponent(Builder& b, Value* x) const override;
   Value* mantissa(Builder& b, Value* x) const override;
-  bool compresses() const override { return has_avx512(); }
+  unsigned compressed_bits() const override { return has_avx512() ? 512 : level_ >= 3 ? 256 : 0; }
   Value* compressed(Builder& b, Value* lanes, Value* mask) const override;
   void fence_streams(Builder& b) const override;
 
