@@ -12,7 +12,7 @@ PEERS = {"c++ strict": "C++", "c++ fast": "C++ `-Ofast`", "numba": "Numba", "jax
 LEVEL = 0.95
 """Ratios from here to 1 are taken for level."""
 LOST = 0.9
-"""Of what is slower than this the page says what bounds it."""
+"""Of what is slower than this the page states what bounds it."""
 
 
 def least(workload: dict, name: str) -> float | None:
@@ -134,7 +134,7 @@ beyond what it held before.
 
 ### What bounds them
 
-Of the rows below {LOST}, what their assembly and their counts say. A strict C++ keeps Ingot's promise, `-Ofast` does not: sums there are in any order.
+Rows below {LOST}, from their assembly and counts of instructions. A strict C++ keeps Ingot's promise, `-Ofast` does not: sums there are in any order.
 
 {bounds(slower)}
 

@@ -190,6 +190,7 @@ class Body {
   virtual void emit_load(NodeId id);
   virtual void emit_store(NodeId id);
   virtual void emit_stream(NodeId id);
+  virtual void emit_prefetch(NodeId id);
   void store_one(std::span<const NodeId> operands);
   virtual void emit_copy(NodeId id);
   llvm::Value* field(llvm::Value* base, uint64_t offset);

@@ -139,6 +139,7 @@ class LaneBody : public Body {
   void emit_load(NodeId id) override;
   void emit_store(NodeId id) override;
   void emit_stream(NodeId id) override;
+  void emit_prefetch(NodeId id) override;
   void emit_load_in_lanes(NodeId id);
   /// A store, of which `past` (null: never) is whether it goes past the caches.
   void emit_store_in_lanes(NodeId id, std::span<const NodeId> operands, llvm::Value* past);

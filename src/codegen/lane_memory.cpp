@@ -246,6 +246,11 @@ void LaneBody::emit_stream(NodeId id) {
   emit_store_in_lanes(id, operands.first(operands.size() - 1), value(operands.back()));
 }
 
+/// Lanes fetch several lines at once by themselves.
+void LaneBody::emit_prefetch(NodeId id) {
+  if (!in_lanes()) Body::emit_prefetch(id);
+}
+
 void LaneBody::emit_load_in_lanes(NodeId id) {
   const auto operands = source_.operands(id);
   const DType type = dtype(id);

@@ -113,6 +113,16 @@ void Body::emit_stream(NodeId id) {
   store_one(operands.first(operands.size() - 1));
 }
 
+void Body::emit_prefetch(NodeId id) {
+  const auto operands = source_.operands(id);
+  Value* const address = element_address(operands[0], operands.subspan(1));
+  constexpr uint32_t kToRead = 0;
+  constexpr uint32_t kIntoAllCaches = 3;
+  constexpr uint32_t kData = 1;
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()},
+                     {address, b_.getInt32(kToRead), b_.getInt32(kIntoAllCaches), b_.getInt32(kData)});
+}
+
 /// Whether the bytes of two views' buffers have a common one.
 Value* Body::may_overlap(const Parts& a, const Parts& b) {
   const auto range = [&](const Parts& view) {

@@ -29,7 +29,7 @@ constexpr std::string_view kKernels[] = {
     "simplify", "hoist",    "checks", "dce",  "fuse_nests", "spans",  "split",       "kernels"};
 
 /// Passes that annotate loops and buffers for codegen.
-constexpr std::string_view kDecisions[] = {"streams", "outline", "lanes", "lifetimes"};
+constexpr std::string_view kDecisions[] = {"streams", "prefetch", "outline", "lanes", "lifetimes"};
 constexpr std::string_view kDecisionsOfKernels[] = {"lifetimes"};
 
 /// The pass after which loops are chosen for lanes and threads.

@@ -415,11 +415,18 @@ Type infer_write(const Query& q) {
          "wants an array like the view");
   return {};
 }
-Type infer_load(const Query& q) {
+void need_element(const Query& q) {
   q.need(!q.operands.empty() && q.type(0).is_view(), "wants a view");
   q.need_count(1 + static_cast<size_t>(q.type(0).rank()));
   q.need_indices(1);
+}
+Type infer_load(const Query& q) {
+  need_element(q);
   return q.type(0).element();
+}
+Type infer_prefetch(const Query& q) {
+  need_element(q);
+  return {};
 }
 /// A store's operands, and `more` after them.
 void need_store(const Query& q, size_t more) {

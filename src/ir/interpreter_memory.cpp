@@ -169,6 +169,7 @@ void store_operand(Step& step, size_t value) {
 
 void interp_store(Step& step) { store_operand(step, step.count() - 1); }
 void interp_stream(Step& step) { store_operand(step, step.count() - 2); }
+void interp_prefetch(Step& /*step*/) {}
 
 namespace {
 

@@ -24,6 +24,7 @@
 #include "transform/loops/lanes.h"
 #include "transform/loops/lifetimes.h"
 #include "transform/loops/outline.h"
+#include "transform/loops/prefetch.h"
 #include "transform/loops/schedule.h"
 #include "transform/loops/split.h"
 #include "transform/loops/streams.h"
@@ -67,6 +68,7 @@ constexpr Pass kPasses[] = {
     {"kernels", kernels, ir::Stage::Loop},
     {"jam", jam, ir::Stage::Loop},
     {"streams", streams, ir::Stage::Loop},
+    {"prefetch", prefetch, ir::Stage::Loop},
     {"outline", outline, ir::Stage::Loop},
     {"lanes", lanes, ir::Stage::Loop},
     {"lifetimes", lifetimes, ir::Stage::Loop},

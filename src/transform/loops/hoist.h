@@ -11,7 +11,7 @@ namespace ingot::transform {
 /// iteration, if there is one.
 ///
 /// For machines without kernels: loads of loops without loops inside, of memory that no iteration writes, and
-/// what they are computed from. No check moves, and no load that comes behind one: after `checks` these are
+/// what they are computed from. No check moves, and no load that comes after one: after `checks` these are
 /// few. (What a loop stores may be anywhere for LLVM, so it loads anew.)
 ///
 /// For machines with kernels, where a loop inside is an axis of a launch if its count is known before: what
