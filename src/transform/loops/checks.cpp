@@ -103,7 +103,7 @@ class LoopVersioner : public Rewriter {
            source_.constant(zero).as<int64_t>() == 0;
   }
 
-  /// Whether `hoist` has left a loop as it was, for what it raises.
+  /// Whether `hoist_counts` has left a loop as it was, for what it raises.
   bool is_as_written(NodeId loop) const { return has_kernels_ && source_.attribute(loop, 1) == 1; }
   bool has_loop_around(NodeId loop) const {
     for (NodeId at = source_[source_[loop].parent].owner; at; at = source_[source_[at].parent].owner)

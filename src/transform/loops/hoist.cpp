@@ -38,7 +38,7 @@ class LoopJudge {
       : f_(f), loop_(loop), body_(f.region(loop)), same_(f.node_count()), cone_(f.node_count()) {}
 
   /// What loops inside wait for.
-  std::optional<Moved> judge() {
+  std::optional<Moved> judge_counts() {
     if (!is_plain() || !has_wanted() || !find_writes()) return std::nullopt;
     find_same();
     NodeId branch = branch_of_iteration();
@@ -202,14 +202,14 @@ class LoopJudge {
 
 class Hoister : public Rewriter {
  public:
-  Hoister(const Function& source, bool for_kernels)
+  /// `judge`: what leaves a loop.
+  Hoister(const Function& source, std::optional<Moved> (LoopJudge::*judge)())
       : Rewriter(source), loops_(b_), arms_(source.node_count(), kNoArm) {
     moved_.resize(source.node_count());
     ir::walk(source, source.body(), [&](NodeId node) {
       if (source.op(node) == Op::launch) return ir::Walk::Past;
       if (!is_loop(source, node)) return ir::Walk::Into;
-      LoopJudge judge(source, node);
-      plans_.emplace_back(node, for_kernels ? judge.judge() : judge.judge_loads());
+      plans_.emplace_back(node, (LoopJudge(source, node).*judge)());
       any_ = any_ || plans_.back().second;
       return ir::Walk::Into;
     });
@@ -327,14 +327,27 @@ class Hoister : public Rewriter {
 
 }  // namespace
 
-std::unique_ptr<ir::Function> hoist(const ir::Function& function, const base::Machine& machine) {
+namespace {
+
+std::unique_ptr<ir::Function> take_out(const ir::Function& function,
+                                       std::optional<Moved> (LoopJudge::*judge)()) {
   std::unique_ptr<ir::Function> made;
   for (int round = 0; round < kMostRounds; ++round) {
-    Hoister hoister(made ? *made : function, machine.has_kernels());
+    Hoister hoister(made ? *made : function, judge);
     if (!hoister.any()) break;
     made = hoister.run();
   }
   return made;
+}
+
+}  // namespace
+
+std::unique_ptr<ir::Function> hoist_counts(const ir::Function& function) {
+  return take_out(function, &LoopJudge::judge_counts);
+}
+
+std::unique_ptr<ir::Function> hoist_loads(const ir::Function& function) {
+  return take_out(function, &LoopJudge::judge_loads);
 }
 
 }  // namespace ingot::transform

@@ -11,8 +11,8 @@ namespace ingot::transform {
 /// loop stage, after `fuse_nests`.
 ///
 /// Loops are taken if they have one count, carry nothing, store once, into a window of one axis on an array
-/// that is made here, and load from it at the same index alone; the windows begin at its first elements, a
-/// few apart. In the loop that they become each element is loaded once, changed by all of them in their
+/// that is made here, and load from it at the same index alone; the windows begin at its first elements, at a
+/// distance of few. In the loop that they become each element is loaded once, changed by all of them in their
 /// order, and stored once; what some of the windows do not have at both ends is done before and after it.
 /// Each value is computed from the same operands in the same order as before.
 std::unique_ptr<ir::Function> sweeps(const ir::Function& function);
