@@ -5,6 +5,11 @@ The programs over arrays (`bench.programs`), and models of loops around small ar
 
 from __future__ import annotations
 
+import os
+
+if __name__ == "__main__":
+    os.environ["INGOT_CACHE"] = "off"
+
 import argparse
 import json
 import math
@@ -209,7 +214,7 @@ def phases(name: str, tier: str) -> dict[str, float]:
         for step in compiled.specialisations[0].phases.values():
             for phase, milliseconds in step.items():
                 least[phase] = min(least.get(phase, math.inf), milliseconds)
-    del least["codegen"]  # the sum of its parts
+    least.pop("codegen", None)  # the sum of its parts
     return least
 
 
@@ -246,9 +251,12 @@ def main() -> int:
     parser.add_argument("--phases", action="store_true", help="what first calls of quick and of full code take, by phase")
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file")
     options = parser.parse_args()
+    names = [n for n in ALL if not options.only or any(n.startswith(each) for each in options.only)]
+    if not names:
+        print(f"nothing begins with {', '.join(options.only)}", file=sys.stderr)
+        return 2
     ingot.set_num_threads(1)
     ingot.jit(lambda x: np.sin(x) + 1, tier="full")(np.ones(9))  # what the compiler does once
-    names = [n for n in ALL if not options.only or any(n.startswith(each) for each in options.only)]
     if options.phases:
         found = {tier: show_phases(names, tier) for tier in TIERS}
         if options.json:
@@ -259,9 +267,6 @@ def main() -> int:
     for name in names:
         table[name] = measure(name, options.small)
         print(row(name, table[name]), flush=True)
-    if not table:
-        print("nothing begins with", *options.only, file=sys.stderr)
-        return 2
     for group, members in (("programs", programs.PROGRAMS), ("models", MODELS)):
         chosen = [table[n] for n in members if n in table]
         if chosen:

@@ -1,5 +1,5 @@
-// A number is followed to what uses it, through arithmetic and branches. What is not known to do no more for
-// a larger number may do so.
+// A number is followed to what uses it, through arithmetic, branches and arrays of integers whose elements it
+// becomes. What is not known to do no more for a larger number may do so.
 
 #include "ir/counts.h"
 
@@ -35,10 +35,15 @@ class Followed {
     const Op op = function_.op(user);
     if (op == Op::check || op == Op::raise || op == Op::reshape || op == Op::if_ || op == Op::return_)
       return true;
-    if (op == Op::broadcast) return std::ranges::count(function_.operands(user).subspan(1), value) == 0;
     if (op == Op::yield) return follow_out(value, user);
-    if (!info(op).elementwise && op != Op::select && op != Op::cast) return false;
-    if (function_.type(user).is_scalar()) open_.push_back(user);  // else it is an element
+    if (op == Op::broadcast && std::ranges::count(function_.operands(user).subspan(1), value) > 0)
+      return false;
+    const bool passes_on = info(op).elementwise || op == Op::select || op == Op::cast ||
+                           op == Op::broadcast || op == Op::materialize;
+    if (!passes_on) return false;
+    // How often a loop runs, and how long an array is, is an integer.
+    const Type type = function_.type(user);
+    if (type.is_scalar() || base::is_int(type.dtype())) open_.push_back(user);
     return true;
   }
   bool follow_out(NodeId value, NodeId yield) {

@@ -204,6 +204,7 @@ struct Temporaries {
   bool any;
 };
 
+/// Part of the closed list of process-wide state.
 constinit thread_local Temporaries temporaries{};
 
 std::unique_lock<std::mutex> locked_cache() {

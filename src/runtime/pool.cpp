@@ -14,13 +14,14 @@
 // sleeps. Other threads have contexts of their own, poll a word of the loop's, and never call Python. A
 // forked child starts threads of its own.
 //
-// The process-wide state of the runtime is a closed list: gdb's descriptor, the cache of the allocator, the
-// pool, the functions that sort (NumPy's own, where the extension is loaded), the code that is loaded on
-// devices and the error reports of its launches; of the extension, the inner
-// loops of NumPy's gufuncs that have been called, Python's main thread, the numbers of calls of the
-// compiler and of errands, the operations that wait, whether copies overlap kernels, the bit generators that
-// have been looked at, and the profile with its labels; of the base, the bit generators whose words are
-// known; of the devices, the observer; of the compiler, whether memory has run out in LLVM.
+// The process-wide state of the runtime is a closed list: gdb's descriptor, the cache of the allocator
+// and each thread's small temporaries, the pool, the functions that sort (NumPy's own, where the
+// extension is loaded), the code that is loaded on devices and the error reports of its launches; of the
+// extension, the inner loops of NumPy's gufuncs that have been called, Python's main thread, the numbers
+// of calls of the compiler and of errands, the operations that wait, whether copies overlap kernels, the
+// bit generators that have been looked at, and the profile with its labels; of the base, the bit
+// generators whose words are known; of the devices, the observer; of the compiler, whether memory has run
+// out in LLVM.
 
 #include "runtime/pool.h"
 

@@ -1,6 +1,7 @@
 """Arrays that overlap themselves, and outputs that overlap what is read."""
 
 import linecache
+import signal
 
 import numpy as np
 import pytest
@@ -357,3 +358,84 @@ def test_parts_of_records_and_complex_numbers_have_pythons_order():
 )
 def test_loops_over_arrays_that_may_overlap_have_lanes(function, arguments):
     assert "vectorised by" in str(ingot.jit(function).explain(*arguments(np.arange(200.0)))).split("=== source")[0]
+
+
+def backwards_through_own(x, w):
+    """An iteration stores several elements, through an array of its own."""
+    for j in range(w.shape[1]):
+        t = np.empty(len(w))
+        for k in range(len(w)):
+            t[k] = x[j] * k
+        for k in range(len(w)):
+            w[k, j] = t[len(w) - 1 - k]
+
+
+def carried_down(x, w):
+    for j in range(w.shape[1]):
+        s = x[j]
+        for k in range(len(w)):
+            s = s * 0.5 + k
+            w[k, j] = s
+
+
+def added_down(x, w):
+    for j in range(w.shape[1]):
+        s = x[j]
+        for k in range(len(w)):
+            s = s * 0.5 + k
+            w[k, j] += s
+
+
+def running_sums(x, w):
+    """Rows of sums, each stored as it grows."""
+    for i in range(len(w)):
+        s = x[i]
+        for j in range(w.shape[1]):
+            s += x[j]
+            w[i, j] = s
+
+
+def sums_and_more(x, w):
+    for i in range(len(w)):
+        s = 0.0
+        for j in range(w.shape[1]):
+            s += x[j] * i
+        w[i, 0] = s
+        for j in range(w.shape[1]):
+            w[i, j] += j
+
+
+@pytest.mark.parametrize("function", [backwards_through_own, carried_down, added_down, running_sums, sums_and_more])
+@pytest.mark.parametrize("shape", [(5, 20), (8, 20), (19, 20), (24, 5), (70, 20), (7, 70)])
+@pytest.mark.parametrize("strides", [(8, 8), (16, 8), (0, 8), (8, 0), (8, 16)])
+def test_loops_that_store_through_windows(function, shape, strides):
+    def whole(x, memory):
+        w = windows(memory, shape, strides)
+        jitted(function)(x, w) if compiled else function(x, w)
+        return memory
+
+    x, results = np.arange(1.0, 101.0)[: max(shape)], []
+    for compiled in (False, True):
+        results.append(whole(x, np.zeros(2000)))
+    assert np.array_equal(*results)
+
+
+def test_a_copy_stays_when_a_handler_changes_what_was_copied():
+    def copied_and_summed(a, n):
+        b = a.copy()
+        s = 0.0
+        for i in range(n):
+            s += b[i % len(b)]
+        return s, b[0] + b[len(b) - 1]
+
+    compiled = ingot.jit(copied_and_summed)
+    compiled(np.ones(8), 10)
+    a = np.ones(8)
+    before = signal.signal(signal.SIGALRM, lambda *_: a.fill(2.0))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        assert compiled(a, 10**8) == (1e8, 2.0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert a[0] == 2.0

@@ -138,6 +138,21 @@ def test_collected_elements(function, dtype, share):
         check(function, a.astype(dtype), b, np.full(count, 9, dtype), np.full(count + 2, 5, dtype), modes=("compiled",))
 
 
+@pytest.mark.parametrize("distance", [-3, -1, 0, 1, 2])
+def test_two_outputs_of_one_cursor_that_overlap(distance):
+    def both(a, memory, first):
+        one, other = memory[10 : 10 + len(a)], memory[first : first + len(a)]
+        c = 0
+        for i in range(len(a)):
+            if a[i] > 0:
+                one[c] = a[i]
+                other[c] = -a[i]
+                c += 1
+        return c
+
+    check(both, np.arange(1.0, 201.0), np.zeros(300), 10 + distance, modes=("compiled",))
+
+
 @pytest.mark.parametrize("dtype", ["complex64", "complex128", "float16", "uint64", "uint16"])
 def test_selected_elements(dtype):
     generator = np.random.default_rng(9)

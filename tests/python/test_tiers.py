@@ -103,8 +103,10 @@ def test_arguments_that_promise_much_work_have_full_code_at_once(both):
         (lambda a, n: sum(a[0] for _ in range(n // 1000)), True),
         (lambda a, n: a[: n // 2].sum(), True),
         (lambda a, n: a[0] + (np.zeros(n // 1000) if n > 3 else a)[0], True),
+        (lambda a, n: np.repeat(a[:2], np.full(2, n // 1000)).sum(), True),
+        (lambda a, n: np.arange(3) + n, False),
     ],
-    ids=["number", "elements", "shape", "length", "loop", "slice", "branch"],
+    ids=["number", "elements", "shape", "length", "loop", "slice", "branch", "table", "integers"],
 )
 def test_numbers_that_decide_nothing_about_the_work_promise_none(both, function, counts):
     """What is not known to do no more for a larger number may do so."""

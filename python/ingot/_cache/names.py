@@ -258,9 +258,9 @@ def _members_form(kind: Any) -> tuple[Any, ...]:
 
 
 def _is_dataclass_field(value: Any) -> bool:
-    """Whether it is what a dataclass has for a field. Where the module is not loaded, there are no dataclasses."""
-    dataclasses = sys.modules.get("dataclasses")
-    return dataclasses is not None and type(value) is dataclasses.Field
+    """Whether it is what a dataclass has for a field. Where the module is not loaded, or not yet, there are no dataclasses."""
+    field = getattr(sys.modules.get("dataclasses"), "Field", None)
+    return field is not None and type(value) is field
 
 
 def _dataclass_field_form(field: Any) -> tuple[Any, ...]:

@@ -236,7 +236,9 @@ class Function(Base[P, R_co]):
 
         Each has `why` (the reason why it was compiled: other types of arguments, a changed global, ...), `key` (the
         descriptions of its arguments), `not_stored` (why its code is not on disk; empty where it is), and `phases`: of its
-        frontend, its quick code and its full code, so far as they were made here, the milliseconds of the processor's that each phase took.
+        frontend, its quick code and its full code, so far as they were made here, the milliseconds of the processor's that each phase took
+        (`codegen` is the sum of its parts, which have its name and their own). What a stored program's full code needs of the
+        frontend is in no phase.
         """
         return [s for entries in self._table.values() for s in entries]
 

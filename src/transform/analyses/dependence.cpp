@@ -320,8 +320,10 @@ class RaceFinder {
     if (is_own(a.view) && is_own(b.view)) return false;
     if (!may_overlap(f_, ir_root(a.view), ir_root(b.view))) return false;
     if (a.view != b.view && are_disjoint(a, b)) return false;
-    for (const ir::Cursor& cursor : cursors_)
-      if (ir::stores_at(f_, a.node, cursor) && ir::stores_at(f_, b.node, cursor)) return false;
+    for (const ir::Cursor& cursor : cursors_) {
+      const bool are_at_cursor = ir::stores_at(f_, a.node, cursor) && ir::stores_at(f_, b.node, cursor);
+      if (are_at_cursor && a.view == b.view) return false;
+    }
     return !differ(a, b);
   }
   /// Whether something holds of two accesses in each two iterations.

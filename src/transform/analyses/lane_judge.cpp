@@ -9,6 +9,7 @@
 #include "transform/analyses/dependence.h"
 #include "transform/analyses/disjoint.h"
 #include "transform/analyses/early_checks.h"
+#include "transform/analyses/from_outside.h"
 #include "transform/analyses/reductions.h"
 
 namespace ingot::transform {
@@ -188,7 +189,8 @@ class LaneJudge {
       const NodeId view = f_.operand(accesses[i], 0);
       if (stands_once(f_, loop_, view)) continue;
       for (size_t k = 0; k < accesses.size(); ++k) {
-        if (k == i || is_same_step(accesses[i], accesses[k])) continue;
+        if ((k == i && !repeats(accesses[i])) || is_same_step(accesses[i], accesses[k])) continue;
+        if (k == i) return false;
         if (!may_overlap(f_, root_of(f_, view), root_of(f_, f_.operand(accesses[k], 0)))) continue;
         if (!stays_open({accesses[std::min(i, k)], accesses[std::max(i, k)]})) return false;
       }
@@ -199,6 +201,12 @@ class LaneJudge {
     if (open_ == nullptr || !can_ask_for_order(f_, loop_, pair)) return false;
     if (std::ranges::find(*open_, pair) == open_->end()) open_->push_back(pair);
     return true;
+  }
+  /// Whether an access is in a loop inside.
+  bool repeats(NodeId access) const {
+    for (NodeId at = f_[f_[access].parent].owner; at && at != loop_; at = f_[f_[at].parent].owner)
+      if (ir::is_loop(f_.op(at))) return true;
+    return false;
   }
   bool touches_memory(NodeId node) const {
     const bool is_access = ir::info(f_.op(node)).effects.any(ir::effect::Read | ir::effect::Write);
@@ -213,8 +221,18 @@ class LaneJudge {
     const auto rank = static_cast<size_t>(f_.type(view).rank());
     const auto own = f_.operands(a).subspan(1, rank);
     if (rank == 0 || !std::ranges::equal(own, f_.operands(b).subspan(1, rank))) return false;
-    if (may_repeat(view)) return false;
-    return !any_varies(own.first(rank - 1)) && is_step(own.back());
+    if (may_repeat(view) || any_varies(own.first(rank - 1)) || !is_step(own.back())) return false;
+    // In a loop inside, other rows may be at the locations of this one, as those of windows are.
+    FromOutside is_outside(f_, loop_);
+    return (!repeats(a) && !repeats(b)) ||
+           (std::ranges::all_of(own.first(rank - 1), [&](NodeId index) { return is_outside(index); }) &&
+            is_step_from_outside(own.back(), is_outside));
+  }
+  bool is_step_from_outside(NodeId index, FromOutside& is_outside) const {
+    if (index == f_.region_parameters(f_.region(loop_))[0] || is_outside(index)) return true;
+    const Op op = f_.op(index);
+    return (op == Op::add || op == Op::subtract) && is_step_from_outside(f_.operand(index, 0), is_outside) &&
+           is_step_from_outside(f_.operand(index, 1), is_outside);
   }
   /// Whether neighbours along the last axis of a view that is made of a buffer may share bytes.
   bool may_repeat(NodeId view) const {

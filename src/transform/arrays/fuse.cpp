@@ -53,12 +53,13 @@ class Fuser : public Rewriter {
     return source_.op(array) == Op::read ? source_.operand(array, 0) : NodeId();
   }
   /// Whether a view may stand for its copy: the copy is only read, elements of it too, and what is copied is
-  /// contiguous and stays as it is.
+  /// contiguous and stays as it is. Arrays from outside may change at any time, by a signal's handler or by
+  /// another thread of Python.
   bool is_copy(NodeId made) {
     const NodeId from = copied(made);
     if (!from || is_more_[made.index]) return false;
     const Root memory = root_of(source_, from);
-    if (memory.kind == Root::Kind::Unknown || may_write(source_, source_[made].parent, memory)) return false;
+    if (memory.kind != Root::Kind::Fresh || may_write(source_, source_[made].parent, memory)) return false;
     return is_contiguous(use(from));
   }
   bool is_contiguous(NodeId view) {

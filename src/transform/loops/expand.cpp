@@ -249,14 +249,17 @@ class Expander : public Rewriter {
       left = loops_.subtract(left, loops_.minimum(sizes.back(), left));
     }
     const auto in_lanes = [&] {
-      for (size_t i = 0; i < sizes.size(); ++i) {
-        const NodeId alloc = found.allocs[i];
-        const Nodes bytes{loops_.multiply(sizes[i], b_.index(kBlock))};
-        own_[alloc.index] = b_.make(Op::alloc, bytes, source_.attributes(alloc), source_.type(alloc));
-      }
       made_views_.clear();
-      for (const auto& [view, axis] : found.views) make_view(loop, NodeId(view), axis, found);
-      loops_.blocks(count, b_.index(kBlock), false, [&](NodeId first, NodeId iterations) {
+      make_views(loop, Axis::OfLoop, found);
+      // Each block makes its arrays, so that threads may share the blocks.
+      const bool are_shared = ir::has_threads(static_cast<ir::Schedule>(source_.attribute(loop, 0)));
+      loops_.blocks(count, b_.index(kBlock), are_shared, [&](NodeId first, NodeId iterations) {
+        for (size_t i = 0; i < sizes.size(); ++i) {
+          const NodeId alloc = found.allocs[i];
+          const Nodes bytes{loops_.multiply(sizes[i], b_.index(kBlock))};
+          own_[alloc.index] = b_.make(Op::alloc, bytes, source_.attributes(alloc), source_.type(alloc));
+        }
+        make_views(loop, Axis::OfBlock, found);
         expanded_ = &found;
         write_block(loop, first, iterations);
         expanded_ = nullptr;
@@ -265,6 +268,10 @@ class Expander : public Rewriter {
     };
     loops_.branch(fits, {}, in_lanes, [&] { return clone(loop), Nodes(); });
     b_.set_span(location);
+  }
+  void make_views(NodeId loop, Axis wanted, const Expanded& found) {
+    for (const auto& [view, axis] : found.views)
+      if (axis == wanted) make_view(loop, NodeId(view), axis, found);
   }
   void write_block(NodeId loop, NodeId first, NodeId iterations) {
     set_location(loop);

@@ -9,7 +9,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "ir/walk.h"
+#include "transform/analyses/alias.h"
 #include "transform/analyses/dependence.h"
+#include "transform/analyses/disjoint.h"
 #include "transform/writers/rewriter.h"
 
 namespace ingot::transform {
@@ -71,12 +74,25 @@ class JamJudge {
     varies_[node.index] = any_varies(operands);
     in_lanes_[node.index] =
         std::ranges::any_of(operands, [&](NodeId value) { return in_lanes_[value.index]; });
-    if (op == Op::store) return varies(node);
+    if (op == Op::store) return varies(node) && keeps_order(node);
     if (op == Op::load) {
       shares_ = shares_ || (around.carries && !varies(node) && is_row(node, around.vector));
       return true;
     }
     return f_[node].region_count == 0 && ir::info(op).effects.pure();
+  }
+  /// Whether what a store writes stays there where iterations run together: its elements have locations of
+  /// their own, or each iteration stores once, and nothing else is done to that memory.
+  bool keeps_order(NodeId store) const {
+    const NodeId view = f_.operand(store, 0);
+    if (stands_once(f_, loop_, view)) return true;
+    for (NodeId at = f_[f_[store].parent].owner; at != loop_; at = f_[f_[at].parent].owner)
+      if (ir::is_loop(f_.op(at))) return false;
+    const Root memory = root_of(f_, view);
+    return !ir::any_within(f_, f_.region(loop_), [&](NodeId node) {
+      const bool is_other = node != store && (f_.op(node) == Op::load || f_.op(node) == Op::store);
+      return is_other && may_overlap(f_, memory, root_of(f_, f_.operand(node, 0)));
+    });
   }
   /// Whether a load is of neighbours in the lanes of a loop.
   bool is_row(NodeId load, NodeId vector) const {
