@@ -217,13 +217,9 @@ def jacobian(
         places = places_of(argnums, args, kwargs, names)
         point = tuple(given_at(place, args, kwargs) for place in places)
         map_leaves(lambda x: need_variable(x, holomorphic, name), point)
-        # All columns are of the arguments as they are now.
-        others = tuple(args[i] if i in places else own_copies(args[i]) for i in range(len(args)))
-        named = {key: kwargs[key] if key in places else own_copies(kwargs[key]) for key in kwargs}
-        point = own_copies(point)
 
         def of_point(*variables: Any) -> Any:
-            return called_with_copies(f, others, named, places, variables)
+            return called_with_copies(f, args, kwargs, places, variables)
 
         def differentiated(*variables: Any) -> Any:
             return of_pair(of_point(*variables), has_aux)

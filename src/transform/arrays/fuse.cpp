@@ -18,7 +18,8 @@ class Fuser : public Rewriter {
         window_of_(source.node_count()),
         order_(source),
         given_on_(source.node_count()),
-        is_more_(source.node_count()) {
+        is_more_(source.node_count()),
+        is_before_(source.node_count()) {
     for (uint32_t i = 0; i < source.node_count(); ++i) {
       const NodeId id(i);
       const auto operands = source.operands(id);
@@ -37,6 +38,8 @@ class Fuser : public Rewriter {
  protected:
   void visit(NodeId id) override {
     const Op op = source_.op(id);
+    if (ir::is_loop(op)) copy_before(id);
+    if (op == Op::materialize && is_before_[id.index]) return;
     if (op == Op::materialize && is_copy(id)) return bind(id, use(copied(id)));
     if (op != Op::read && op != Op::length) return clone(id);
     const NodeId view = source_.operand(id, 0);
@@ -52,6 +55,23 @@ class Fuser : public Rewriter {
     const NodeId array = source_.operand(made, 0);
     return source_.op(array) == Op::read ? source_.operand(array, 0) : NodeId();
   }
+  /// Copies of arguments that each iteration makes, and only reads, are made once, before the loop.
+  void copy_before(NodeId loop) {
+    const RegionId body = source_.region(loop, source_[loop].region_count - 1);
+    ir::walk(source_, body, [&](NodeId node) {
+      if (source_.op(node) == Op::if_ || ir::is_loop(source_.op(node))) return ir::Walk::Past;
+      if (source_.op(node) != Op::materialize || is_more_[node.index] || is_before_[node.index])
+        return ir::Walk::Into;
+      const NodeId from = copied(node);
+      if (!from || source_.encloses(loop, from)) return ir::Walk::Into;
+      const Root memory = root_of(source_, from);
+      if (memory.kind != Root::Kind::Parameter || may_write(source_, body, memory)) return ir::Walk::Into;
+      set_location(node);
+      bind(node, b_.make(Op::materialize, {b_.make(Op::read, {use(from)})}));
+      is_before_[node.index] = true;
+      return ir::Walk::Into;
+    });
+  }
   /// Whether a view may stand for its copy: the copy is only read, elements of it too, and what is copied is
   /// contiguous and stays as it is. Arrays from outside may change at any time, by a signal's handler or by
   /// another thread of Python.
@@ -63,6 +83,7 @@ class Fuser : public Rewriter {
     return is_contiguous(use(from));
   }
   bool is_contiguous(NodeId view) {
+    if (b_.function().op(view) == Op::materialize) return true;
     const Type type = b_.function().type(view);
     NodeId distance = b_.index(static_cast<int64_t>(base::size_of(type.dtype())));
     for (int axis = type.rank(); axis-- > 0;) {
@@ -101,6 +122,7 @@ class Fuser : public Rewriter {
   ir::NodeOrder order_;
   std::vector<Nodes> given_on_;  ///< by materialize: what does more than look at its buffer
   std::vector<bool> is_more_;    ///< by materialize: something does more than read its buffer
+  std::vector<bool> is_before_;  ///< ... it is made before the loop that it is in
 };
 
 }  // namespace
