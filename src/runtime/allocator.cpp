@@ -26,9 +26,11 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 #include "runtime/available_memory.h"
 
@@ -194,18 +196,17 @@ void set_up() {
   pthread_atfork([] { cache.mutex.lock(); }, [] { cache.mutex.unlock(); }, [] { cache.mutex.unlock(); });
 }
 
-/// The small blocks that the call on this thread has freed.
+/// The small blocks that a call on a thread has freed.
 struct Temporaries {
   static constexpr uint64_t kClasses = class_of(4096) + 1;
   static constexpr uint8_t kMost = 16;  ///< of a class
 
   Buffer* classes[kClasses];  ///< the block that was freed last, and on by `next`
   uint8_t counts[kClasses];
-  bool any;
 };
 
 /// Part of the closed list of process-wide state.
-constinit thread_local Temporaries temporaries{};
+constinit thread_local Temporaries* temporaries = nullptr;  ///< null: it has freed none
 
 std::unique_lock<std::mutex> locked_cache() {
   pthread_once(&is_set_up, set_up);
@@ -278,11 +279,12 @@ void Allocator::free(Buffer* buffer) noexcept {
 Buffer* Allocator::allocate_temporary(int64_t bytes) noexcept {
   if (bytes < 0 || bytes > kMaxBytes) return nullptr;
   const uint64_t size_class = class_of(kHeader + static_cast<size_t>(bytes));
-  Temporaries& own = temporaries;
-  if (size_class >= Temporaries::kClasses || own.classes[size_class] == nullptr) return allocate(bytes);
-  Buffer* const buffer = own.classes[size_class];
-  own.classes[size_class] = buffer->next;
-  --own.counts[size_class];
+  Temporaries* const own = temporaries;
+  if (own == nullptr || size_class >= Temporaries::kClasses || own->classes[size_class] == nullptr)
+    return allocate(bytes);
+  Buffer* const buffer = own->classes[size_class];
+  own->classes[size_class] = buffer->next;
+  --own->counts[size_class];
   buffer->next = nullptr;
   buffer->size = bytes;
   unpoison(buffer->data, static_cast<size_t>(bytes));
@@ -291,24 +293,23 @@ Buffer* Allocator::allocate_temporary(int64_t bytes) noexcept {
 
 bool Allocator::keep_temporary(Buffer* buffer) noexcept {
   const uint64_t size_class = block_of(buffer)->size_class;
-  Temporaries& own = temporaries;
-  if (size_class >= Temporaries::kClasses || own.counts[size_class] == Temporaries::kMost) return false;
+  if (size_class >= Temporaries::kClasses) return false;
+  if (temporaries == nullptr) temporaries = new (std::nothrow) Temporaries{};
+  Temporaries* const own = temporaries;
+  if (own == nullptr || own->counts[size_class] == Temporaries::kMost) return false;
   poison(buffer->data, size_of_class(size_class) - kHeader);
-  buffer->next = own.classes[size_class];
-  own.classes[size_class] = buffer;
-  ++own.counts[size_class];
-  own.any = true;
+  buffer->next = own->classes[size_class];
+  own->classes[size_class] = buffer;
+  ++own->counts[size_class];
   return true;
 }
 
 void Allocator::free_temporaries() noexcept {
-  Temporaries& own = temporaries;
-  if (!own.any) return;
-  own.any = false;
-  for (uint64_t i = 0; i < Temporaries::kClasses; ++i) {
-    own.counts[i] = 0;
-    while (Buffer* const buffer = own.classes[i]) {
-      own.classes[i] = buffer->next;
+  const std::unique_ptr<Temporaries> own(std::exchange(temporaries, nullptr));
+  if (own == nullptr) return;
+  for (Buffer* kept : own->classes) {
+    while (Buffer* const buffer = kept) {
+      kept = buffer->next;
       buffer->next = nullptr;
       free(buffer);
     }

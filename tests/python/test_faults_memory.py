@@ -113,7 +113,7 @@ def in_threads(a, n):
 
 @pytest.mark.parametrize(("function", "iterations"), [pytest.param(temporaries, 4, marks=SLOW), (in_threads, 64)])
 def test_functions_without_one_block(function, iterations):
-    compiled, a = ingot.jit(function), np.arange(300.0)
+    compiled, a = ingot.jit(function), np.arange(600.0)  # no small temporaries, which are passed on
     assert fail_everywhere(lambda: outcome(compiled, (a, iterations)), 1 if function is temporaries else 9) > 3
 
 

@@ -413,7 +413,7 @@ def test_reductions_of_such_loops(length):
 
 
 PROGRAMS = (escape, stores_until_break, break_continue_else, counts_that_vary, nested, left_through_two_loops, newton,
-            stores_in_rows, none_and_all, choice_by_argument, kinds_of_numbers)  # fmt: skip
+            none_and_all, choice_by_argument, kinds_of_numbers)  # fmt: skip
 
 
 def scheduled(program, *args):

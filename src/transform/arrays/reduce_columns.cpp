@@ -68,6 +68,11 @@ class Lowering::RowWriter {
 
   /// Two blocks of all columns, into a buffer; then pairs of blocks, of pairs, and so on.
   void write_narrow() {
+    // Without columns there may be more rows than any loop gets through.
+    const NodeId columns = loops_.product(axes_.kept);
+    loops_.when(loops_.less(b_.index(0), columns), [&] { write_couples(); });
+  }
+  void write_couples() {
     has_block_first_ = true;
     const NodeId two = b_.index(2);
     const NodeId couples = loops_.ceiling(loops_.maximum(blocks_, b_.index(1)), two);
