@@ -7,12 +7,13 @@
 // pass makes flags of exits. Such loops take two registers of lanes, loops round short sums four: their
 // iterations wait for each other. What they gather must be little compared with what they compute. A `for`
 // may carry cursors (`ir/cursor.h`), indices past what has been stored so far: a selection `a[mask]`, a loop
-// that filters. Where the lanes of a register can be compacted, these run in lanes. If conflicts depend only on the distance of two accesses, which is known when the loop
-// is entered (`distances`), the loop has two versions: the lanes run if they keep the order of these
-// accesses: arguments that overlap, parts of one array. Where lanes step through memory by a stride, it is
-// assumed to be of one element; a loop is entered for other strides one iteration at a time. Every second
-// element - a part of complex numbers - is loaded with what is between. An op without a vector rule - a
-// function without a kernel, a 64-bit `//` without AVX-512 - is called lane by lane.
+// that filters. Where the lanes of a register can be compacted, these run in lanes. If conflicts depend only
+// on the distance of two accesses, which is known when the loop is entered (`distances`), the loop has two
+// versions: the lanes run if they keep the order of these accesses: arguments that overlap, parts of one
+// array. Where lanes step through memory by a stride, it is assumed to be of one element; a loop is entered
+// for other strides one iteration at a time. Every second element - a part of complex numbers - is loaded
+// with what is between. An op without a vector rule - a function without a kernel, a 64-bit `//` without
+// AVX-512 - is called lane by lane.
 
 #include "transform/loops/schedule.h"
 
