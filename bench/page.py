@@ -134,7 +134,7 @@ beyond what it held before.
 
 ### What bounds them
 
-Rows below {LOST}, from their assembly and counts of instructions. A strict C++ keeps Ingot's promise, `-Ofast` does not: sums there are in any order.
+Rows below {LOST}, as far as assembly, profiles and the IR show it. A strict C++ keeps Ingot's promise, `-Ofast` does not: sums there are in any order.
 
 {bounds(slower)}
 

@@ -27,8 +27,8 @@ class Reduction {
   Parts accumulate(llvm::Value* k, const Parts& running, const Parts& contribution);
   void end_block(llvm::Value* block);
 
-  /// @name All lanes at once, as vectors of kLanes
-  /// Has so many lanes instead; of one that is not ordered, and before its lanes are asked for.
+  /// @name All lanes at once, as vectors
+  /// Lanes have this number instead of kLanes: of combiners that take any order, before `lanes`.
   void set_width(uint64_t width) { width_ = width; }
   /// The lanes at the begin of a block.
   Parts lanes(const Parts& running);
