@@ -19,6 +19,7 @@ class LaneBody : public Body {
     unsigned width = 0;           ///< 0: iterations run one by one
     llvm::Value* mask = nullptr;  ///< of the lanes that run here; null: all do
     NodeId loop;
+    llvm::Value* first = nullptr;  ///< i64: the mask is of so many lanes, the first ones; null: of any
   };
   /// The label of a block that is open in lanes.
   struct LaneLabel {
@@ -61,7 +62,8 @@ class LaneBody : public Body {
   Parts emit_lanes(const Lanes& lanes, llvm::Value* k, const Parts& carried = {});
   bool is_masked_throughout(NodeId loop) const;
   unsigned widest_element(NodeId loop) const;
-  llvm::Value* mask_below(NodeId loop, unsigned width, llvm::Value* count);
+  /// The lanes of a loop below a count, which is not negative.
+  Lanes lanes_below(NodeId loop, unsigned width, llvm::Value* count);
   llvm::Value* full_mask() const;
   template <class Vector, class Serial>
   Parts emit_if_unit_strides(const Types& types, Vector vector, Serial serial);
@@ -156,10 +158,23 @@ class LaneBody : public Body {
   /// The results of `all` where no lane is masked out, else those of `some`; both have these types.
   template <class All, class Some>
   Parts emit_if_all_lanes(All all, Some some);
+  /// Whether the lanes that run can move contiguous numbers, so many `each`, at once.
+  bool moves_neighbours(Instructions::Access access, llvm::Type* number, unsigned each) const;
+  llvm::Value* mask_of_each(unsigned each);
+  llvm::Value* load_neighbours(llvm::Type* number, unsigned each, llvm::Value* address);
+  void store_neighbours(llvm::Value* stored, unsigned each, llvm::Value* address, llvm::Value* past);
   llvm::Value* masked_load(llvm::Type* type, llvm::Value* address);
-  void masked_store(llvm::Value* value, llvm::Value* address);
+  void masked_store(llvm::Value* value, llvm::Value* address, llvm::Value* past);
   llvm::Value* gather_lanes(llvm::Type* type, llvm::Value* pointers);
   void scatter_lanes(llvm::Value* value, llvm::Value* pointers);
+
+  /// @name The first few lanes (lane_ends.cpp)
+  llvm::Value* first_lanes() const;
+  /// Whether the first of so many numbers can be moved, as below, while only the first lanes run.
+  bool moves_first(Instructions::Access access, llvm::Type* number, unsigned count) const;
+  /// The `first` (i64) ones of `count` numbers at an address, and zeros. Nothing after them is touched.
+  llvm::Value* load_first(llvm::Type* number, unsigned count, llvm::Value* address, llvm::Value* first);
+  void store_first(llvm::Value* stored, llvm::Value* address, llvm::Value* first);
 
   /// @name Short rows (lane_rows.cpp)
   /// An index in rows of a few elements.
@@ -169,7 +184,6 @@ class LaneBody : public Body {
   };
   std::optional<RowElement> row_element(NodeId view, std::span<const NodeId> indices,
                                         const LaneAddress& address, uint64_t size);
-  llvm::Value* mask_of_rows(unsigned length);
   llvm::Value* load_of_rows(llvm::Type* number, llvm::Value* address, const RowElement& element);
   std::vector<NodeId> stores_to_row(NodeId id, unsigned length) const;
   bool store_row(NodeId id, const LaneAddress& address, const RowElement& element, DType type,
@@ -185,6 +199,7 @@ class LaneBody : public Body {
 
  private:
   Lanes lanes_;
+  llvm::Value* first_mask_ = nullptr;            ///< the mask that they had at the start
   std::unordered_map<uint32_t, Affine> affine_;  ///< by node, while in lanes
   llvm::SmallVector<UnitStride, 4> unit_strides_;
   llvm::AllocaInst* streamed_ = nullptr;  ///< whether anything has gone past the caches

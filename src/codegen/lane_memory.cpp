@@ -107,6 +107,35 @@ bool LaneBody::masks_memory(Instructions::Access access, llvm::Type* number) con
   return unit_.instructions.masks(access, bits) && bits * lanes_.width >= 128;
 }
 
+bool LaneBody::moves_neighbours(Instructions::Access access, llvm::Type* number, unsigned each) const {
+  return lanes_.mask == nullptr || masks_memory(access, number) ||
+         (first_lanes() != nullptr && moves_first(access, number, lanes_.width * each));
+}
+
+/// A mask with a bit for each of some numbers of each lane.
+Value* LaneBody::mask_of_each(unsigned each) {
+  llvm::SmallVector<int, 64> order;
+  for (unsigned i = 0; i < lanes_.width * each; ++i) order.push_back(static_cast<int>(i / each));
+  return each == 1 ? lanes_.mask : b_.CreateShuffleVector(lanes_.mask, order);
+}
+
+Value* LaneBody::load_neighbours(llvm::Type* number, unsigned each, Value* address) {
+  const unsigned count = lanes_.width * each;
+  llvm::Type* const all = llvm::FixedVectorType::get(number, count);
+  if (lanes_.mask == nullptr) return b_.CreateAlignedLoad(all, address, llvm::Align(1));
+  if (masks_memory(Instructions::Access::Load, number))
+    return b_.CreateMaskedLoad(all, address, llvm::Align(1), mask_of_each(each),
+                               llvm::Constant::getNullValue(all));
+  return load_first(number, count, address, b_.CreateMul(first_lanes(), b_.getInt64(each)));
+}
+
+void LaneBody::store_neighbours(Value* stored, unsigned each, Value* address, Value* past) {
+  if (lanes_.mask == nullptr) return store_lanes(stored, address, past);
+  if (masks_memory(Instructions::Access::Store, stored->getType()->getScalarType()))
+    b_.CreateMaskedStore(stored, address, llvm::Align(1), mask_of_each(each));
+  else store_first(stored, address, b_.CreateMul(first_lanes(), b_.getInt64(each)));
+}
+
 template <class All, class Some>
 Parts LaneBody::emit_if_all_lanes(All all, Some some) {
   if (lanes_.mask == nullptr) return all();
@@ -123,11 +152,8 @@ Parts LaneBody::emit_if_all_lanes(All all, Some some) {
 }
 
 Value* LaneBody::masked_load(llvm::Type* type, Value* address) {
+  if (moves_neighbours(Instructions::Access::Load, type, 1)) return load_neighbours(type, 1, address);
   llvm::Type* const vector = llvm::FixedVectorType::get(type, lanes_.width);
-  if (lanes_.mask == nullptr) return b_.CreateAlignedLoad(vector, address, llvm::Align(1));
-  if (masks_memory(Instructions::Access::Load, type))
-    return b_.CreateMaskedLoad(vector, address, llvm::Align(1), lanes_.mask,
-                               llvm::Constant::getNullValue(vector));
   llvm::Type* const numbers = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_.width);
   const uint64_t size = type->getPrimitiveSizeInBits().getFixedValue() / 8;
   return emit_if_all_lanes([&] { return Parts{b_.CreateAlignedLoad(vector, address, llvm::Align(1))}; },
@@ -138,12 +164,10 @@ Value* LaneBody::masked_load(llvm::Type* type, Value* address) {
                            })[0];
 }
 
-void LaneBody::masked_store(Value* stored, Value* address) {
+void LaneBody::masked_store(Value* stored, Value* address, Value* past) {
   const uint64_t bits = stored->getType()->getScalarSizeInBits();
-  if (masks_memory(Instructions::Access::Store, stored->getType()->getScalarType())) {
-    b_.CreateMaskedStore(stored, address, llvm::Align(1), lanes_.mask);
-    return;
-  }
+  if (moves_neighbours(Instructions::Access::Store, stored->getType()->getScalarType(), 1))
+    return store_neighbours(stored, 1, address, past);
   llvm::Type* const numbers = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_.width);
   emit_if_all_lanes(
       [&] {
@@ -208,8 +232,7 @@ void LaneBody::scatter_lanes(Value* stored, Value* pointers) {
 Parts LaneBody::load_contiguous(DType dtype, Value* address) {
   llvm::Type* const part = unit_.memory_type(unit_.part_type(base::component_of(dtype)));
   if (!base::is_complex(dtype)) return {masked_load(part, address)};
-  Value* const pairs =
-      b_.CreateAlignedLoad(llvm::FixedVectorType::get(part, 2 * lanes_.width), address, llvm::Align(1));
+  Value* const pairs = load_neighbours(part, 2, address);
   return {b_.CreateShuffleVector(pairs, every_second(lanes_.width, 0)),
           b_.CreateShuffleVector(pairs, every_second(lanes_.width, 1))};
 }
@@ -227,9 +250,9 @@ Value* LaneBody::load_every_second(llvm::Type* number, Value* address) {
 }
 
 void LaneBody::store_contiguous(DType dtype, const Parts& stored, Value* address, Value* past) {
-  if (lanes_.mask != nullptr) return masked_store(stored[0], address);
-  if (!base::is_complex(dtype)) return store_lanes(stored[0], address, past);
-  store_lanes(b_.CreateShuffleVector(stored[0], stored[1], interleaving(lanes_.width)), address, past);
+  if (!base::is_complex(dtype)) return masked_store(stored[0], address, past);
+  Value* const pairs = b_.CreateShuffleVector(stored[0], stored[1], interleaving(lanes_.width));
+  store_neighbours(pairs, 2, address, past);
 }
 
 void LaneBody::emit_load(NodeId id) {
@@ -258,22 +281,21 @@ void LaneBody::emit_load_in_lanes(NodeId id) {
   if (address.offsets == nullptr && is_number(address.step, 0))
     return set(id, load_element(type, address.base, false));
   const uint64_t size = base::size_of(type);
-  const bool pairs_masked = base::is_complex(type) && lanes_.mask != nullptr;
+  llvm::Type* const part = unit_.memory_type(unit_.part_type(base::component_of(type)));
+  const bool is_pair = base::is_complex(type);
   Parts loaded;
-  if (is_contiguous(address, size) && !pairs_masked) {
+  if (is_contiguous(address, size) && (!is_pair || moves_neighbours(Instructions::Access::Load, part, 2))) {
     loaded = load_contiguous(type, address.base);
   } else {
-    llvm::Type* const part = unit_.memory_type(unit_.part_type(base::component_of(type)));
-    const bool picks =
-        !base::is_complex(type) && (lanes_.mask == nullptr || masks_memory(Instructions::Access::Load, part));
     const auto element =
-        picks ? row_element(operands[0], operands.subspan(1), address, size) : std::optional<RowElement>();
-    const bool in_pairs = address.offsets == nullptr && is_number(address.step, 2 * size) &&
-                          lanes_.mask == nullptr && !base::is_complex(type);
-    loaded.push_back(element    ? load_of_rows(part, address.base, *element)
+        is_pair ? std::optional<RowElement>() : row_element(operands[0], operands.subspan(1), address, size);
+    const bool picks = element && moves_neighbours(Instructions::Access::Load, part, element->length);
+    const bool in_pairs =
+        address.offsets == nullptr && is_number(address.step, 2 * size) && lanes_.mask == nullptr && !is_pair;
+    loaded.push_back(picks      ? load_of_rows(part, address.base, *element)
                      : in_pairs ? load_every_second(part, address.base)
                                 : gather_lanes(part, lane_pointers(address, 0)));
-    if (base::is_complex(type)) loaded.push_back(gather_lanes(part, lane_pointers(address, size / 2)));
+    if (is_pair) loaded.push_back(gather_lanes(part, lane_pointers(address, size / 2)));
   }
   if (base::is_bool(type))
     loaded[0] = b_.CreateICmpNE(loaded[0], llvm::Constant::getNullValue(loaded[0]->getType()));
@@ -288,14 +310,15 @@ void LaneBody::emit_store_in_lanes(NodeId id, std::span<const NodeId> operands, 
   Parts stored = widen(parts(operands[last]));
   if (base::is_bool(type)) stored[0] = b_.CreateZExt(stored[0], like(stored[0]->getType(), b_.getInt8Ty()));
   const uint64_t size = base::size_of(type);
-  const bool pairs_masked = base::is_complex(type) && lanes_.mask != nullptr;
-  if (is_contiguous(address, size) && !pairs_masked)
+  llvm::Type* const part = unit_.memory_type(unit_.part_type(base::component_of(type)));
+  const bool is_pair = base::is_complex(type);
+  if (is_contiguous(address, size) && (!is_pair || moves_neighbours(Instructions::Access::Store, part, 2)))
     return store_contiguous(type, stored, address.base, past);
   const auto indices = operands.subspan(1, last - 1);
   const auto element = row_element(operands[0], indices, address, size);
-  if (element && !base::is_complex(type) && store_row(id, address, *element, type, past)) return;
+  if (element && !is_pair && store_row(id, address, *element, type, past)) return;
   scatter_lanes(stored[0], lane_pointers(address, 0));
-  if (base::is_complex(type)) scatter_lanes(stored[1], lane_pointers(address, size / 2));
+  if (is_pair) scatter_lanes(stored[1], lane_pointers(address, size / 2));
 }
 
 }  // namespace ingot::codegen

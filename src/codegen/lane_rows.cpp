@@ -37,22 +37,11 @@ std::optional<LaneBody::RowElement> LaneBody::row_element(NodeId view, std::span
   return RowElement{static_cast<unsigned>(count), static_cast<unsigned>(index->getZExtValue())};
 }
 
-/// A mask with a bit for each element of the lanes' rows.
-Value* LaneBody::mask_of_rows(unsigned length) {
-  llvm::SmallVector<int, 64> order;
-  for (unsigned i = 0; i < lanes_.width * length; ++i) order.push_back(static_cast<int>(i / length));
-  return b_.CreateShuffleVector(lanes_.mask, order);
-}
-
 Value* LaneBody::load_of_rows(llvm::Type* number, Value* address, const RowElement& element) {
   const uint64_t size = number->getPrimitiveSizeInBits().getFixedValue() / 8;
-  llvm::Type* const rows = llvm::FixedVectorType::get(number, lanes_.width * element.length);
   Value* const first =
       b_.CreateGEP(b_.getInt8Ty(), address, b_.getInt64(-static_cast<uint64_t>(element.index * size)));
-  Value* const all = lanes_.mask == nullptr
-                         ? static_cast<Value*>(b_.CreateAlignedLoad(rows, first, llvm::Align(1)))
-                         : b_.CreateMaskedLoad(rows, first, llvm::Align(1), mask_of_rows(element.length),
-                                               llvm::Constant::getNullValue(rows));
+  Value* const all = load_neighbours(number, element.length, first);
   llvm::SmallVector<int, 64> order;
   for (unsigned i = 0; i < lanes_.width; ++i)
     order.push_back(static_cast<int>(i * element.length + element.index));
@@ -91,7 +80,7 @@ std::vector<ir::NodeId> LaneBody::stores_to_row(NodeId id, unsigned length) cons
 bool LaneBody::store_row(NodeId id, const LaneAddress& address, const RowElement& element, DType type,
                          Value* past) {
   llvm::Type* const number = unit_.memory_type(unit_.part_type(type));
-  if (lanes_.mask != nullptr && !masks_memory(Instructions::Access::Store, number)) return false;
+  if (!moves_neighbours(Instructions::Access::Store, number, element.length)) return false;
   const std::vector<NodeId> stores = stores_to_row(id, element.length);
   if (stores.empty()) return false;
   const auto last = std::ranges::max_element(stores, {}, [&](NodeId store) {
@@ -108,9 +97,7 @@ bool LaneBody::store_row(NodeId id, const LaneAddress& address, const RowElement
   const uint64_t size = number->getPrimitiveSizeInBits().getFixedValue() / 8;
   Value* const first =
       b_.CreateGEP(b_.getInt8Ty(), address.base, b_.getInt64(-static_cast<uint64_t>(element.index * size)));
-  Value* const rows = rows_of(elements);
-  if (lanes_.mask == nullptr) store_lanes(rows, first, past);
-  else b_.CreateMaskedStore(rows, first, llvm::Align(1), mask_of_rows(element.length));
+  store_neighbours(rows_of(elements), element.length, first, past);
   return true;
 }
 

@@ -72,8 +72,7 @@ unsigned LaneBody::widest_element(NodeId loop) const {
   return static_cast<unsigned>(8 * bytes);
 }
 
-/// The lanes of a loop below a count, which is not negative.
-Value* LaneBody::mask_below(NodeId loop, unsigned width, Value* count) {
+LaneBody::Lanes LaneBody::lanes_below(NodeId loop, unsigned width, Value* count) {
   count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, b_.getInt64(width));
   // Numbers of lanes in a whole register: LLVM 19 leaves the bits after a narrower comparison undefined.
   // CPUs without registers of masks have masks as wide as what is masked; LLVM takes long to widen others.
@@ -82,8 +81,9 @@ Value* LaneBody::mask_below(NodeId loop, unsigned width, Value* count) {
   llvm::Type* const type = llvm::FixedVectorType::get(number, width);
   Value* const left = b_.CreateVectorSplat(width, b_.CreateZExtOrTrunc(count, number));
   // Both are small, and AVX2 compares with signs alone; bytes may be 128.
-  return least == 8 ? b_.CreateICmpULT(b_.CreateStepVector(type), left)
-                    : b_.CreateICmpSLT(b_.CreateStepVector(type), left);
+  Value* const mask = least == 8 ? b_.CreateICmpULT(b_.CreateStepVector(type), left)
+                                 : b_.CreateICmpSLT(b_.CreateStepVector(type), left);
+  return {width, mask, loop, count};
 }
 
 Value* LaneBody::full_mask() const {
@@ -94,6 +94,7 @@ Value* LaneBody::full_mask() const {
 
 Parts LaneBody::emit_lanes(const Lanes& lanes, Value* k, const Parts& carried) {
   lanes_ = lanes;
+  first_mask_ = lanes.mask;
   affine_.clear();
   const RegionId body = source_.region(lanes.loop);
   k = iteration_of(lanes.loop, k);
@@ -158,9 +159,9 @@ Parts LaneBody::emit_blocks(NodeId id, std::span<Reduction> reductions, const Bl
 void LaneBody::emit_vector_for(NodeId id) {
   const auto width = static_cast<unsigned>(source_.attribute(id, 1));
   INGOT_ASSERT(std::has_single_bit(width), "codegen: the lanes of a vector loop are decided");
-  const auto step = [&](Value* k, Value* mask, const Parts& cursors) {
+  const auto step = [&](Value* k, const Lanes& lanes, const Parts& cursors) {
     open_cursors(id);
-    emit_lanes({width, mask, id}, k, cursors);
+    emit_lanes(lanes, k, cursors);
     return grown_cursors(cursors);
   };
   const auto vector = [&] {
@@ -171,10 +172,13 @@ void LaneBody::emit_vector_for(NodeId id) {
     Value* const done = b_.CreateAnd(count, b_.CreateNeg(lanes));
     const Parts cursors = emit_counted(
         done, gather(source_.operands(id).subspan(1)), poll_of_loop(id),
-        [&](Value* k, const Parts& before) { return std::optional(step(k, nullptr, before)); }, width);
+        [&](Value* k, const Parts& before) {
+          return std::optional(step(k, {.width = width, .loop = id}, before));
+        },
+        width);
     Value* const left = b_.CreateSub(count, done, "", true, true);
     const Parts ends = emit_when(b_, b_.CreateICmpNE(left, b_.getInt64(0)), cursors,
-                                 [&] { return step(done, mask_below(id, width, left), cursors); });
+                                 [&] { return step(done, lanes_below(id, width, left), cursors); });
     close_stages();
     return ends;
   };
@@ -236,11 +240,11 @@ Parts LaneBody::emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, 
   const std::span<Reduction> taken = reductions.subspan(begin, count);
   size_t skipped = 0;
   for (const Reduction& reduction : reductions.first(begin)) skipped += reduction.part_count();
-  const auto step = [&](Value* k, Value* mask, const Parts& lanes) {
-    const Parts given = emit_lanes({lane_count, mask, id}, k);
+  const auto step = [&](Value* k, const Lanes& steps, const Parts& lanes) {
+    const Parts given = emit_lanes(steps, k);
     return each_reduction(taken, lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
       const auto from = given.begin() + skipped + at;
-      return reduction.accumulate_lanes(k, own, Parts(from, from + own.size()), mask);
+      return reduction.accumulate_lanes(k, own, Parts(from, from + own.size()), steps.mask);
     });
   };
   const RegionId body = source_.region(id);
@@ -255,8 +259,8 @@ Parts LaneBody::emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, 
     return emit_counted(
         up, start, poll,
         [&](Value* i, const Parts& before) {
-          Value* const mask = mask_below(id, lane_count, b_.CreateSub(in_block, i));
-          return std::optional(step(b_.CreateAdd(first, i), mask, before));
+          const Lanes left = lanes_below(id, lane_count, b_.CreateSub(in_block, i));
+          return std::optional(step(b_.CreateAdd(first, i), left, before));
         },
         lane_count);
   }
@@ -264,12 +268,12 @@ Parts LaneBody::emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, 
   const Parts lanes = emit_counted(
       done, start, poll,
       [&](Value* i, const Parts& before) {
-        return std::optional(step(b_.CreateAdd(first, i), nullptr, before));
+        return std::optional(step(b_.CreateAdd(first, i), {.width = lane_count, .loop = id}, before));
       },
       lane_count);
   Value* const left = b_.CreateSub(in_block, done);
   return emit_when(b_, b_.CreateICmpNE(left, b_.getInt64(0)), lanes,
-                   [&] { return step(b_.CreateAdd(first, done), mask_below(id, lane_count, left), lanes); });
+                   [&] { return step(b_.CreateAdd(first, done), lanes_below(id, lane_count, left), lanes); });
 }
 
 Parts LaneBody::emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
