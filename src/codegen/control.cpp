@@ -10,6 +10,7 @@
 #include "codegen/loops.h"
 #include "codegen/reduction.h"
 #include "ir/builder.h"
+#include "ir/loops.h"
 
 namespace ingot::codegen {
 
@@ -147,7 +148,7 @@ void Body::emit_for_(NodeId id) { emit_iterations(id); }
 
 /// Iterations that run one at a time are those of the slow path, which seldom runs.
 void Body::emit_iterations(NodeId id) {
-  const bool around = scalars_.set_short(source_.attribute(id, 1) == 1);
+  const bool around = scalars_.set_short(ir::is_careful(source_, id));
   emit_all_iterations(id);
   scalars_.set_short(around);
 }

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "codegen/device_function.h"
+#include "ir/loops.h"
 #include "ir/neighbours.h"
 #include "ir/walk.h"
 
@@ -15,7 +16,7 @@ namespace ingot::codegen {
 using llvm::Value;
 
 void DeviceFunction::emit_for_(NodeId id) {
-  const auto schedule = static_cast<ir::Schedule>(source_.attribute(id, 0));
+  const auto schedule = ir::schedule_of(source_, id);
   const auto width = static_cast<uint64_t>(source_.attribute(id, 1));
   if (!ir::has_lanes(schedule) || width <= 1 || kernels_.access_bytes() == 0) return Body::emit_for_(id);
   const ir::Neighbours iterations(source_, id);

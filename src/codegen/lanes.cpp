@@ -14,6 +14,7 @@
 #include "codegen/lane_body.h"
 #include "codegen/loops.h"
 #include "codegen/reduction.h"
+#include "ir/loops.h"
 #include "ir/walk.h"
 
 namespace ingot::codegen {
@@ -28,8 +29,7 @@ constexpr int64_t kFewIterations = 128;
 }  // namespace
 
 bool LaneBody::is_vector_loop(NodeId id) const {
-  return states_ == FloatStates::Default && source_.attribute(id, 1) != 1 &&
-         ir::has_lanes(static_cast<ir::Schedule>(source_.attribute(id, 0)));
+  return states_ == FloatStates::Default && ir::runs_in_lanes(source_, id);
 }
 
 Value* LaneBody::widen(Value* part) {

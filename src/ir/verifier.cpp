@@ -6,6 +6,7 @@
 #include "base/exception.h"
 #include "ir/builder.h"
 #include "ir/cursor.h"
+#include "ir/loops.h"
 #include "ir/text.h"
 #include "ir/uniformity.h"
 
@@ -433,7 +434,7 @@ void Verifier::check_vector_loops() {
   each_node([&](NodeId node) {
     const Op op = function_.op(node);
     if (op != Op::for_ && op != Op::parallel_for) return;
-    if (!has_lanes(static_cast<Schedule>(function_.attribute(node, 0)))) return;
+    if (!has_lanes(schedule_of(function_, node))) return;
     const int64_t width = function_.attribute(node, 1);
     const bool is_power = width >= 0 && (width & (width - 1)) == 0;
     need(is_power && width <= 64, 14, node, "the width of a vector loop is 0 or a power of two up to 64");

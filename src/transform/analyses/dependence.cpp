@@ -5,6 +5,7 @@
 
 #include "ir/builder.h"
 #include "ir/library.h"
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/analyses/from_outside.h"
@@ -75,7 +76,7 @@ class RaceFinder {
   std::optional<Conflict> find() {
     if (auto conflict = collect(f_.region(loop_))) return conflict;
     if (auto conflict = carried_values()) return conflict;
-    const auto schedule = static_cast<ir::Schedule>(f_.attribute(loop_, 0));
+    const auto schedule = ir::schedule_of(f_, loop_);
     if (ir::is_shown_independent(schedule)) return std::nullopt;
     if (!ir::has_threads(schedule)) return find_in_memory();
     // Most is shown with little effort, which takes less of it than another proof.
@@ -160,9 +161,7 @@ class RaceFinder {
     if (std::ranges::find(*spans_, view) == spans_->end()) spans_->push_back(view);
     return true;
   }
-  bool is_asked() const {
-    return loop_ && ir::has_threads(static_cast<ir::Schedule>(f_.attribute(loop_, 0)));
-  }
+  bool is_asked() const { return loop_ && ir::has_threads(ir::schedule_of(f_, loop_)); }
   /// Rows at indices from a table are disjoint if the indices differ; else accumulations into them may
   /// conflict.
   bool named_or_added(const Access& a, const Access& b) {

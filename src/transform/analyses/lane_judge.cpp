@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "ir/cursor.h"
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/analyses/dependence.h"
@@ -40,8 +41,8 @@ class LaneJudge {
   /// `reduces`: a `for` carries reductions that take any order, else nothing but cursors.
   bool fits(bool reduces) {
     const bool is_for = f_.op(loop_) == Op::for_;
-    const bool is_chosen = ir::has_lanes(static_cast<ir::Schedule>(f_.attribute(loop_, 0)));
-    if (is_chosen || f_.attribute(loop_, 1) == 1) return false;
+    const bool is_chosen = ir::has_lanes(ir::schedule_of(f_, loop_));
+    if (is_chosen || ir::is_careful(f_, loop_)) return false;
     if (has_few_iterations()) return no(ObstacleKind::FewIterations, loop_);
     if (is_for && reduces && !combiners_of(f_, loop_)) return no(carried(), loop_);
     if (is_for && !reduces) {

@@ -1,6 +1,7 @@
 #include "transform/analyses/thread_judge.h"
 
 #include "ir/evaluate.h"
+#include "ir/loops.h"
 #include "ir/walk.h"
 
 namespace ingot::transform {
@@ -26,7 +27,7 @@ bool has_identities(const Function& f, NodeId loop) {
 }  // namespace
 
 bool can_share(const ir::Function& f, NodeId loop, std::vector<Table>* tables) {
-  const bool is_asked = ir::has_threads(static_cast<ir::Schedule>(f.attribute(loop, 0)));
+  const bool is_asked = ir::has_threads(ir::schedule_of(f, loop));
   const ir::Effects effects = ir::effects_of(f, loop);
   const bool may_raise = effects.any(ir::effect::Raise);
   if (may_raise && !is_asked) return false;
@@ -48,7 +49,7 @@ std::optional<Obstacle> thread_obstacle(const ir::Function& f, NodeId loop) {
     return Obstacle(ObstacleKind::FewIterations, loop);
   std::vector<Table> tables;
   if (can_share(f, loop, &tables)) return std::nullopt;
-  const bool is_asked = ir::has_threads(static_cast<ir::Schedule>(f.attribute(loop, 0)));
+  const bool is_asked = ir::has_threads(ir::schedule_of(f, loop));
   if (std::optional<Obstacle> found = obstacle_in(f, f.region(loop), is_asked)) return found;
   if (f.result_count(loop) > 0) return Obstacle(ObstacleKind::Carried, loop);
   if (const std::optional<Conflict> race = find_race(f, loop))
@@ -57,7 +58,7 @@ std::optional<Obstacle> thread_obstacle(const ir::Function& f, NodeId loop) {
 }
 
 bool only_checks(const ir::Function& f, NodeId loop) {
-  if (f.op(loop) != Op::for_ || f.result_count(loop) > 0 || f.attribute(loop, 1) == 1) return false;
+  if (f.op(loop) != Op::for_ || f.result_count(loop) > 0 || ir::is_careful(f, loop)) return false;
   const ir::Effects effects = ir::effects_of(f, loop);
   const ir::Effects allowed = ir::effect::Read | ir::effect::Raise;
   return effects.any(ir::effect::Raise) && (effects.bits & ~allowed.bits) == 0 &&

@@ -1,6 +1,7 @@
 #include "transform/arrays/independent.h"
 
 #include "ir/annotation.h"
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/dependence.h"
 
@@ -16,8 +17,8 @@ using ir::Schedule;
 /// Whether a loop runs in order as far as is known, and its iterations have arrays, or parts of arrays; of
 /// others `find_race` sees as much later.
 bool is_over_rows(const Function& f, NodeId loop) {
-  const bool is_plain = f.op(loop) == Op::for_ && f.attribute(loop, 1) != 1 && f.result_count(loop) == 0 &&
-                        static_cast<Schedule>(f.attribute(loop, 0)) == Schedule::Serial;
+  const bool is_plain = f.op(loop) == Op::for_ && !ir::is_careful(f, loop) && f.result_count(loop) == 0 &&
+                        ir::schedule_of(f, loop) == Schedule::Serial;
   return is_plain && f.op(f.terminator(f.region(loop))) == Op::yield &&
          ir::any_within(f, f.region(loop), [&](NodeId node) { return f.type(node).is_view(); });
 }

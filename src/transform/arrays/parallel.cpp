@@ -20,6 +20,7 @@
 #include <map>
 
 #include "ir/evaluate.h"
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/activity.h"
 #include "transform/analyses/dependence.h"
@@ -142,7 +143,7 @@ class Parallelizer : public ParallelWriter {
     });
   }
   void write(NodeId loop, const std::vector<Carried>& all) {
-    const auto threads = static_cast<ir::Schedule>(source_.attribute(loop, 0));
+    const auto threads = ir::schedule_of(source_, loop);
     const Nodes inits = use_all(source_.operands(loop).subspan(1));
     const auto parameters = source_.region_parameters(source_.region(loop));
     std::vector<Slot> slots;

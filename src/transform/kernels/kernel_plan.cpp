@@ -6,6 +6,7 @@
 #include "base/reduction.h"
 #include "ir/builder.h"
 #include "ir/cursor.h"
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/analyses/dependence.h"
@@ -82,7 +83,7 @@ bool KernelPlan::is_parallel(NodeId loop) const {
 
 /// The accumulations, and stores, that are all that keeps a loop's iterations from running at once.
 std::vector<Accumulation> KernelPlan::meeting_in(NodeId loop) const {
-  if (f_.op(loop) != Op::for_ || f_.result_count(loop) > 0 || f_.attribute(loop, 1) == 1) return {};
+  if (f_.op(loop) != Op::for_ || f_.result_count(loop) > 0 || ir::is_careful(f_, loop)) return {};
   const ir::Effects bad = ir::effect::Raise | ir::effect::Exit | ir::effect::Host | ir::effect::Random;
   if (ir::effects_of(f_, loop).any(bad)) return {};
   std::vector<Accumulation> meeting;
@@ -185,7 +186,7 @@ std::vector<NodeId> KernelPlan::memory_of_rows(NodeId nest) const {
 
 /// Whether the iterations of a loop combine what they carry, and raise nothing.
 bool KernelPlan::is_running(NodeId loop) const {
-  return f_.op(loop) == Op::for_ && f_.result_count(loop) > 0 && f_.attribute(loop, 1) != 1 &&
+  return f_.op(loop) == Op::for_ && f_.result_count(loop) > 0 && !ir::is_careful(f_, loop) &&
          !ir::effects_of(f_, loop).any(ir::effect::Raise) && combines(f_, loop) &&
          written_layouts(f_, loop).known;
 }
@@ -290,7 +291,7 @@ bool KernelPlan::meet_alike(NodeId nest, NodeId inner) const {
 /// Whether the iterations of a loop inside a nest over `prange` may run at once though they may raise: what
 /// is written is then unspecified, and the exception of the lowest iteration is the one that is seen.
 bool KernelPlan::raises_apart(NodeId nest, NodeId inner) const {
-  if (!is_over_prange(f_, nest) || f_.op(inner) != Op::for_ || f_.attribute(inner, 1) == 1) return false;
+  if (!is_over_prange(f_, nest) || f_.op(inner) != Op::for_ || ir::is_careful(f_, inner)) return false;
   const ir::Effects effects = ir::effects_of(f_, inner);
   const ir::Effects bad = ir::effect::Exit | ir::effect::Host | ir::effect::Random | ir::effect::Sync;
   return effects.any(ir::effect::Raise) && !effects.any(bad) && is_parallel(nest) && !find_race(f_, inner) &&
@@ -369,7 +370,7 @@ KernelPlan::Rows KernelPlan::rows_of(NodeId nest) const {
 bool KernelPlan::is_along(NodeId loop) const {
   const NodeId count = f_.operand(loop, 0);
   const bool is_short = f_.is_constant(count) && f_.constant(count).as<int64_t>() <= kFewAlong;
-  return !is_short && f_.op(loop) == Op::for_ && f_.attribute(loop, 1) != 1 && is_parallel(loop) &&
+  return !is_short && f_.op(loop) == Op::for_ && !ir::is_careful(f_, loop) && is_parallel(loop) &&
          !ir::effects_of(f_, loop).any(ir::effect::Raise);
 }
 

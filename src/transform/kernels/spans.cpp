@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/analyses/dependence.h"
@@ -23,7 +24,7 @@ class SpanVersioner : public Rewriter {
     ir::walk(source, source.body(), [&](NodeId node) {
       if (source.op(node) == Op::launch) return ir::Walk::Past;
       if (!ir::is_counted_loop(source.op(node))) return ir::Walk::Into;
-      if (source.attribute(node, 1) == 1 || can_share(source, node)) return ir::Walk::Past;
+      if (ir::is_careful(source, node) || can_share(source, node)) return ir::Walk::Past;
       Nodes found = spans_of(node);
       if (found.empty()) return ir::Walk::Into;
       spans_[node.index] = std::move(found);

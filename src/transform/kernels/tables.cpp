@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/analyses/dependence.h"
@@ -47,7 +48,7 @@ class TableJudge {
 
  private:
   bool is_candidate(NodeId loop) const {
-    if (f_.op(loop) != Op::for_ || f_.result_count(loop) > 0 || f_.attribute(loop, 1) == 1) return false;
+    if (f_.op(loop) != Op::for_ || f_.result_count(loop) > 0 || ir::is_careful(f_, loop)) return false;
     if (f_.op(f_.terminator(f_.region(loop))) != Op::yield) return false;
     const ir::Effects effects = ir::effects_of(f_, loop);
     const ir::Effects bad = ir::effect::Exit | ir::effect::Host | ir::effect::Random | ir::effect::Sync;

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/dependence.h"
 #include "transform/analyses/early_checks.h"
@@ -104,7 +105,7 @@ class LoopVersioner : public Rewriter {
   }
 
   /// Whether `hoist_counts` has left a loop as it was, for what it raises.
-  bool is_as_written(NodeId loop) const { return has_kernels_ && source_.attribute(loop, 1) == 1; }
+  bool is_as_written(NodeId loop) const { return has_kernels_ && ir::is_careful(source_, loop); }
   bool has_loop_around(NodeId loop) const {
     for (NodeId at = source_[source_[loop].parent].owner; at; at = source_[source_[at].parent].owner)
       if (source_.op(at) != Op::if_ && source_.op(at) != Op::block) return true;
@@ -180,12 +181,12 @@ class LoopVersioner : public Rewriter {
   };
 
   std::optional<Strips> strips_of(NodeId loop, const Nodes& gone) const {
-    if (source_.op(loop) != Op::for_ || source_.attribute(loop, 1) == 1) return std::nullopt;
+    if (source_.op(loop) != Op::for_ || ir::is_careful(source_, loop)) return std::nullopt;
     const Lanes inside = lanes_in(loop);
     const bool goes_on = source_.op(source_.terminator(source_.region(loop))) == Op::yield;
     if (!goes_on || (inside == Lanes::All && !has_kernels_)) return std::nullopt;
     // Iterations that need no order, and threads share, are a launch with their checks.
-    const bool is_asked = ir::has_threads(static_cast<ir::Schedule>(source_.attribute(loop, 0)));
+    const bool is_asked = ir::has_threads(ir::schedule_of(source_, loop));
     if (has_kernels_ && inside != Lanes::NoLoop && is_asked) return std::nullopt;
     if (has_kernels_ && is_in_launch(loop)) return std::nullopt;
     if (inside == Lanes::All) {
@@ -200,8 +201,7 @@ class LoopVersioner : public Rewriter {
   /// Whether a loop around is over `prange` and shown to be independent: its threads make the checks.
   bool is_in_launch(NodeId loop) const {
     for (NodeId at = source_[source_[loop].parent].owner; at; at = source_[source_[at].parent].owner)
-      if (source_.op(at) == Op::for_ &&
-          static_cast<ir::Schedule>(source_.attribute(at, 0)) == ir::Schedule::IndependentThreads)
+      if (source_.op(at) == Op::for_ && ir::schedule_of(source_, at) == ir::Schedule::IndependentThreads)
         return true;
     return false;
   }
@@ -282,7 +282,7 @@ class LoopVersioner : public Rewriter {
   std::optional<Strips> strips_around_lanes(NodeId loop, const Nodes& gone) const {
     const std::vector<bool> left_out = without_checks(gone);
     // Iterations that do not wait for each other are for threads.
-    if (ir::has_threads(static_cast<ir::Schedule>(source_.attribute(loop, 0)))) return std::nullopt;
+    if (ir::has_threads(ir::schedule_of(source_, loop))) return std::nullopt;
     if (source_.result_count(loop) == 0 && !find_race(source_, loop)) return std::nullopt;
     if (counts(loop)) return std::nullopt;
     if (fits_lanes(source_, loop, left_out) || fits_lanes(source_, loop, left_out, true)) return std::nullopt;
@@ -462,7 +462,7 @@ class LoopVersioner : public Rewriter {
     const RegionId body = source_.region(loop);
     const auto parameters = source_.region_parameters(body);
     const bool around = loops_.independent();
-    const auto schedule = static_cast<ir::Schedule>(source_.attribute(loop, 0));
+    const auto schedule = ir::schedule_of(source_, loop);
     loops_.set_independent(around || (has_kernels_ && ir::is_shown_independent(schedule)));
     return loops_.loop(count, carried, [&](auto index, auto values) {
       loops_.set_independent(around);

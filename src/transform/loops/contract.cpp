@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "ir/loops.h"
 #include "ir/uses.h"
 #include "transform/analyses/dependence.h"
 #include "transform/writers/loop_writer.h"
@@ -67,7 +68,7 @@ class PartFinder {
     const NodeId loop = index ? f_[f_[index].parent].owner : NodeId();
     if (!loop || f_.op(loop) != Op::for_ || f_[loop].parent != f_[view].parent) return {};
     const bool carries = f_.operands(loop).size() > 1 || f_.result_count(loop) > 0;
-    const bool is_shared = ir::has_threads(static_cast<ir::Schedule>(f_.attribute(loop, 0)));
+    const bool is_shared = ir::has_threads(ir::schedule_of(f_, loop));
     return carries || is_shared ? NodeId() : loop;
   }
 

@@ -14,6 +14,7 @@
 #include <unordered_map>
 
 #include "ir/annotation.h"
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/from_outside.h"
 #include "transform/analyses/lane_judge.h"
@@ -46,8 +47,7 @@ class ExpandJudge {
 
   std::optional<Expanded> judge() {
     const bool is_plain = f_.op(loop_) == Op::for_ && f_.result_count(loop_) == 0 &&
-                          f_.attribute(loop_, 1) != 1 &&
-                          !ir::has_lanes(static_cast<ir::Schedule>(f_.attribute(loop_, 0)));
+                          !ir::is_careful(f_, loop_) && !ir::has_lanes(ir::schedule_of(f_, loop_));
     if (!is_plain) return std::nullopt;
     const NodeId count = f_.operand(loop_, 0);
     if (f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewIterations) return std::nullopt;
@@ -252,7 +252,7 @@ class Expander : public Rewriter {
       made_views_.clear();
       make_views(loop, Axis::OfLoop, found);
       // Each block makes its arrays, so that threads may share the blocks.
-      const bool are_shared = ir::has_threads(static_cast<ir::Schedule>(source_.attribute(loop, 0)));
+      const bool are_shared = ir::has_threads(ir::schedule_of(source_, loop));
       loops_.blocks(count, b_.index(kBlock), are_shared, [&](NodeId first, NodeId iterations) {
         for (size_t i = 0; i < sizes.size(); ++i) {
           const NodeId alloc = found.allocs[i];

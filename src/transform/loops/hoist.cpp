@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/writers/loop_writer.h"
@@ -75,7 +76,7 @@ class LoopJudge {
   }
 
  private:
-  bool is_plain() const { return f_.attribute(loop_, 1) != 1 && f_.op(f_.terminator(body_)) == Op::yield; }
+  bool is_plain() const { return !ir::is_careful(f_, loop_) && f_.op(f_.terminator(body_)) == Op::yield; }
   bool is_same(NodeId value) const { return !f_.encloses(body_, value) || same_[value.index]; }
 
   bool has_wanted() const {

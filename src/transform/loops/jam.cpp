@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/analyses/dependence.h"
@@ -55,7 +56,7 @@ class JamJudge {
   };
 
   bool has_lanes(NodeId loop) const {
-    return ir::has_lanes(static_cast<ir::Schedule>(f_.attribute(loop, 0))) && f_.attribute(loop, 1) == 0;
+    return ir::has_lanes(ir::schedule_of(f_, loop)) && ir::width_of(f_, loop) == 0;
   }
   bool varies(NodeId value) const { return varies_[value.index]; }
   bool any_varies(std::span<const NodeId> values) const {

@@ -8,6 +8,7 @@
 #include "ir/annotation.h"
 #include "ir/builder.h"
 #include "ir/evaluate.h"
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/distances.h"
 
@@ -48,7 +49,7 @@ class LaneCounter {
  private:
   bool is_undecided(NodeId id) const {
     if (f_.op(id) != Op::for_ && f_.op(id) != Op::parallel_for) return false;
-    return f_.attribute(id, 1) == 0 && ir::has_lanes(static_cast<ir::Schedule>(f_.attribute(id, 0)));
+    return ir::width_of(f_, id) == 0 && ir::has_lanes(ir::schedule_of(f_, id));
   }
   void decide(NodeId loop, ir::Annotation& annotation) const {
     if (f_.op(loop) == Op::parallel_for && f_.result_count(loop) > 0 && machine_.has_lanes()) {
@@ -62,7 +63,7 @@ class LaneCounter {
       annotation.set(loop, 1, static_cast<int64_t>(count));
       return;
     }
-    const bool threads = ir::has_threads(static_cast<ir::Schedule>(f_.attribute(loop, 0)));
+    const bool threads = ir::has_threads(ir::schedule_of(f_, loop));
     annotation.set(loop, 0, static_cast<int64_t>(ir::cpu_schedule(threads, false)));
   }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/disjoint.h"
 #include "transform/analyses/table_numbers.h"
@@ -33,15 +34,9 @@ constexpr int64_t kTableCost = 32;
 /// A loop is worth so many pieces before other threads are asked.
 constexpr int64_t kLeastPieces = 3;
 
-ir::Schedule schedule_of(const Function& f, NodeId loop) {
-  return static_cast<ir::Schedule>(f.attribute(loop, 0));
-}
 bool is_loop(const Function& f, NodeId node) { return ir::is_counted_loop(f.op(node)); }
 bool may_share(const Function& f, NodeId node) {
-  return is_loop(f, node) && ir::has_threads(schedule_of(f, node));
-}
-bool is_vector_loop(const Function& f, NodeId node) {
-  return is_loop(f, node) && ir::has_lanes(schedule_of(f, node)) && f.attribute(node, 1) != 1;
+  return is_loop(f, node) && ir::has_threads(ir::schedule_of(f, node));
 }
 
 class Outliner : public Rewriter {
@@ -53,7 +48,8 @@ class Outliner : public Rewriter {
   void visit(NodeId id) override {
     const bool shares = may_share(source_, id) && !inside_;
     const bool around = inside_;
-    if (shares || is_vector_loop(source_, id) || source_.op(id) == Op::launch || source_.op(id) == Op::share)
+    if (shares || ir::runs_in_lanes(source_, id) || source_.op(id) == Op::launch ||
+        source_.op(id) == Op::share)
       inside_ = true;
     if (shares) share(id);
     else clone(id);
@@ -82,7 +78,7 @@ class Outliner : public Rewriter {
     const NodeId count = use(source_.operand(loop, 0));
     const bool always = machine_.sharing == base::Machine::Sharing::Always;
     const RegionId body = source_.region(loop);
-    const NodeId cost = always ? zero : cost_of(body, body, is_vector_loop(source_, loop));
+    const NodeId cost = always ? zero : cost_of(body, body, ir::runs_in_lanes(source_, loop));
     const NodeId has_work = always ? loops_.less(b_.index(1), count)
                                    : loops_.less_equal(b_.index(kLeastPieces * machine_.piece_work),
                                                        loops_.multiply(bounded(count), cost));
@@ -119,7 +115,7 @@ class Outliner : public Rewriter {
         continue;
       }
       const NodeId iterations = iterations_of(node, around);
-      const bool lanes_inside = in_lanes || is_vector_loop(source_, node);
+      const bool lanes_inside = in_lanes || ir::runs_in_lanes(source_, node);
       for (size_t i = 0; i < source_[node].region_count; ++i) {
         const NodeId iteration = cost_of(source_.region(node, i), around, lanes_inside);
         all = loops_.add(all, loops_.minimum(loops_.multiply(iterations, iteration), b_.index(kMost)));
@@ -147,7 +143,7 @@ class Outliner : public Rewriter {
     NodeId all = are_disjoint(loops_, source_, layouts.views, [&](NodeId old) { return use(old); });
     std::vector<Table> tables;
     // Lanes, too, run only what is shown to be independent without tables.
-    const ir::Schedule own = schedule_of(source_, loop);
+    const ir::Schedule own = ir::schedule_of(source_, loop);
     if (source_.op(loop) != Op::for_ || ir::is_shown_independent(own) || ir::has_lanes(own)) return all;
     if (!reads_tables(source_, loop)) return all;  // which is found out sooner than that it can be shared
     if (!can_share(source_, loop, &tables)) return stores_by_table(source_, loop) ? b_.constant(false) : all;

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/writers/loop_writer.h"
 #include "transform/writers/rewriter.h"
@@ -85,8 +86,8 @@ class Prefetcher : public Rewriter {
   Prefetcher(const Function& source, const base::Machine& machine)
       : Rewriter(source), loops_(b_), cache_(machine.far_cache) {
     ir::walk(source, source.body(), [&](NodeId node) {
-      if (source.op(node) == Op::launch || has_lanes(node)) return ir::Walk::Past;
-      if (source.op(node) != Op::for_ || is_careful(node)) return ir::Walk::Into;
+      if (source.op(node) == Op::launch || ir::runs_in_lanes(source, node)) return ir::Walk::Past;
+      if (source.op(node) != Op::for_ || ir::is_careful(source, node)) return ir::Walk::Into;
       for (const NodeId access : TableJudge(source, node).accesses()) loops_of_.emplace(access.index, node);
       return ir::Walk::Into;
     });
@@ -109,13 +110,6 @@ class Prefetcher : public Rewriter {
   }
 
  private:
-  bool has_lanes(NodeId node) const {
-    if (!ir::is_counted_loop(source_.op(node))) return false;
-    return ir::has_lanes(static_cast<ir::Schedule>(source_.attribute(node, 0))) &&
-           source_.attribute(node, 1) != 1;
-  }
-  /// Whether a loop is the version that runs where another one would raise.
-  bool is_careful(NodeId loop) const { return source_.attribute(loop, 1) == 1; }
   /// Before a loop: whether what it accesses by tables is large.
   void ask(NodeId loop) {
     for (const auto& [access, owner] : loops_of_) {

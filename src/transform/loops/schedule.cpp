@@ -22,6 +22,7 @@
 
 #include "ir/cursor.h"
 #include "ir/evaluate.h"
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/disjoint.h"
 #include "transform/analyses/lane_judge.h"
@@ -138,11 +139,6 @@ class Scheduler : public ParallelWriter {
 
   static Found both(Found a, Found b) { return std::max(a, b); }
 
-  /// Whether an earlier pass has chosen a loop.
-  bool is_in_lanes(NodeId node) const {
-    return ir::is_counted_loop(source_.op(node)) && source_.attribute(node, 1) != 1 &&
-           ir::has_lanes(static_cast<ir::Schedule>(source_.attribute(node, 0)));
-  }
   /// Chooses loops of a region; whether all innermost ones were.
   Found choose_in(RegionId region) {
     Found found = Found::NoLoop;
@@ -151,7 +147,7 @@ class Scheduler : public ParallelWriter {
     return found;
   }
   Found choose(NodeId node) {
-    if (is_in_lanes(node)) return Found::All;
+    if (ir::runs_in_lanes(source_, node)) return Found::All;
     Found inside = Found::NoLoop;
     for (size_t i = 0; i < source_[node].region_count; ++i)
       inside = both(inside, choose_in(source_.region(node, i)));
@@ -172,8 +168,9 @@ class Scheduler : public ParallelWriter {
   bool choose_innermost_in(RegionId region, Fits&& fits) {
     bool any = false;
     for (NodeId node : source_.region_body(region)) {
-      bool inside = chosen_[node.index] || is_in_lanes(node);
-      for (size_t i = 0; i < source_[node].region_count && !chosen_[node.index] && !is_in_lanes(node); ++i)
+      bool inside = chosen_[node.index] || ir::runs_in_lanes(source_, node);
+      for (size_t i = 0;
+           i < source_[node].region_count && !chosen_[node.index] && !ir::runs_in_lanes(source_, node); ++i)
         inside |= choose_innermost_in(source_.region(node, i), fits);
       if (!inside && source_.op(node) == Op::for_ && fits(node)) inside = chosen_[node.index] = true;
       any |= inside;
@@ -201,7 +198,7 @@ class Scheduler : public ParallelWriter {
   /// Makes a parallel loop of a `for` that carries reductions: an iteration yields its contributions.
   void reduce(NodeId id) {
     const std::vector<Op> combiners = combiners_of(source_, id).value();
-    const bool threads = ir::has_threads(static_cast<ir::Schedule>(source_.attribute(id, 0)));
+    const bool threads = ir::has_threads(ir::schedule_of(source_, id));
     std::vector<Slot> slots;
     for (size_t i = 0; i < combiners.size(); ++i) {
       const DType dtype = source_.type(source_.result(id, i)).dtype();

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/analyses/thread_judge.h"
@@ -65,7 +66,7 @@ class Splitter : public Rewriter {
         return {};
       }
     }
-    if (inner.size() < 2 || source_.attribute(loop, 1) == 1 || !can_share(source_, loop)) return {};
+    if (inner.size() < 2 || ir::is_careful(source_, loop) || !can_share(source_, loop)) return {};
     const bool are_axes = std::ranges::all_of(inner, [&](NodeId part) { return is_axis(loop, part); });
     const bool are_disjoint = std::ranges::none_of(
         loads, [&](NodeId load) { return may_write(source_, loop, source_.operand(load, 0)); });
@@ -76,7 +77,7 @@ class Splitter : public Rewriter {
     const NodeId count = source_.operand(inner, 0);
     const bool is_short =
         source_.is_constant(count) && source_.constant(count).as<int64_t>() <= kFewIterations;
-    return !is_short && source_.attribute(inner, 1) != 1 && can_share(source_, inner) &&
+    return !is_short && !ir::is_careful(source_, inner) && can_share(source_, inner) &&
            !source_.encloses(loop, count);
   }
 
@@ -139,7 +140,7 @@ class Swapper : public Rewriter {
  private:
   /// The loop that goes on in each iteration of a loop; none: they do not change places.
   NodeId inner_of(NodeId loop) const {
-    if (source_.result_count(loop) > 0 || source_.attribute(loop, 1) == 1) return {};
+    if (source_.result_count(loop) > 0 || ir::is_careful(source_, loop)) return {};
     NodeId inner;
     for (const NodeId node : source_.region_body(source_.region(loop))) {
       const Op op = source_.op(node);
@@ -151,7 +152,7 @@ class Swapper : public Rewriter {
         if (op == Op::load && may_write(source_, loop, source_.operand(node, 0))) return {};
         continue;
       }
-      if (inner || op != Op::for_ || source_.result_count(node) > 0 || source_.attribute(node, 1) == 1)
+      if (inner || op != Op::for_ || source_.result_count(node) > 0 || ir::is_careful(source_, node))
         return {};
       inner = node;
     }
@@ -165,7 +166,7 @@ class Swapper : public Rewriter {
   }
   bool has_axis(NodeId loop) const {
     return ir::any_within(source_, source_.region(loop), [&](NodeId node) {
-      if (!ir::is_counted_loop(source_.op(node)) || source_.attribute(node, 1) == 1) return false;
+      if (!ir::is_counted_loop(source_.op(node)) || ir::is_careful(source_, node)) return false;
       const NodeId count = source_.operand(node, 0);
       const bool is_short =
           source_.is_constant(count) && source_.constant(count).as<int64_t>() <= kFewIterations;

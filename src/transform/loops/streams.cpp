@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ir/cursor.h"
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/writers/loop_writer.h"
@@ -14,10 +15,10 @@ namespace ingot::transform {
 
 namespace {
 
-bool is_vector_loop(const Function& f, NodeId id) {
-  if (f.op(id) != Op::for_ && f.op(id) != Op::parallel_for) return false;
+/// Whether iterations run in lanes, and store what they compute themselves.
+bool may_stream(const Function& f, NodeId id) {
   const bool reduces = f.op(id) == Op::parallel_for && f.result_count(id) > 0;
-  return ir::has_lanes(static_cast<ir::Schedule>(f.attribute(id, 0))) && f.attribute(id, 1) != 1 && !reduces;
+  return ir::runs_in_lanes(f, id) && !reduces;
 }
 
 class StreamWriter : public Rewriter {
@@ -31,7 +32,7 @@ class StreamWriter : public Rewriter {
  protected:
   void visit(NodeId id) override {
     if (const auto past = past_.find(id.index); past != past_.end()) return stream(id, past->second);
-    if (is_vector_loop(source_, id)) find_streams(id);
+    if (may_stream(source_, id)) find_streams(id);
     clone(id);
   }
 
@@ -115,7 +116,7 @@ class StreamWriter : public Rewriter {
 std::unique_ptr<ir::Function> streams(const ir::Function& function, const base::Machine& machine) {
   if (machine.streamed_bytes == 0) return nullptr;
   const bool any =
-      ir::any_within(function, function.body(), [&](NodeId node) { return is_vector_loop(function, node); });
+      ir::any_within(function, function.body(), [&](NodeId node) { return may_stream(function, node); });
   return any ? StreamWriter(function, machine).run() : nullptr;
 }
 

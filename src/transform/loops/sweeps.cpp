@@ -9,6 +9,7 @@
 #include <array>
 #include <optional>
 
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/writers/loop_writer.h"
@@ -37,8 +38,7 @@ class SweepJudge {
   /// What a loop does with a window; none: it is another loop.
   std::optional<Sweep> judge(NodeId loop) const {
     const bool is_plain = f_.op(loop) == Op::for_ && f_.result_count(loop) == 0 &&
-                          f_.attribute(loop, 1) != 1 &&
-                          !ir::has_lanes(static_cast<ir::Schedule>(f_.attribute(loop, 0)));
+                          !ir::is_careful(f_, loop) && !ir::has_lanes(ir::schedule_of(f_, loop));
     if (!is_plain) return std::nullopt;
     Sweep sweep{.loop = loop, .window = {}, .shift = {}, .node = {}, .most = 0, .store = {}};
     for (const NodeId node : f_.region_body(f_.region(loop))) {

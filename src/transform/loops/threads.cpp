@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/function.h"
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/thread_judge.h"
 #include "transform/writers/rewriter.h"
@@ -29,7 +30,7 @@ class Sharer : public Rewriter {
  protected:
   void set_attributes(NodeId id, std::span<int64_t> attributes) override {
     if (!is_loop(id)) return;
-    const ir::Schedule own = schedule_of(id);
+    const ir::Schedule own = ir::schedule_of(source_, id);
     const bool undecided = own == ir::Schedule::Serial || own == ir::Schedule::Independent;
     if (undecided && !chosen_[id.index]) return;
     if (chosen_[id.index] && own == ir::Schedule::IndependentThreads) return;
@@ -38,10 +39,7 @@ class Sharer : public Rewriter {
 
  private:
   bool is_loop(NodeId node) const { return ir::is_counted_loop(source_.op(node)); }
-  ir::Schedule schedule_of(NodeId loop) const {
-    return static_cast<ir::Schedule>(source_.attribute(loop, 0));
-  }
-  bool is_asked(NodeId loop) const { return ir::has_threads(schedule_of(loop)); }
+  bool is_asked(NodeId loop) const { return ir::has_threads(ir::schedule_of(source_, loop)); }
   bool has_few_iterations(NodeId loop) const {
     NodeId count = source_.operand(loop, 0);
     const bool is_known = source_.is_constant(count);
