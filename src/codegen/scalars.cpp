@@ -147,6 +147,8 @@ Parts Scalars::elementwise(ir::Op op, DType dtype, std::span<const Parts> operan
     return call_math(op, dtype, operands);
   if (base::is_float(dtype) && has_math(unit_.target, op, dtype))
     return short_ && !any_vector(operands) ? call_math(op, dtype, operands) : kernel(op, dtype, operands);
+  if (base::is_complex(dtype) && any_vector(operands) && is_of_parts(op, dtype))
+    return of_parts(op, dtype, operands[0]);
   if (is_called(op, dtype)) return call_math(op, dtype, operands);
   const OpRule& rule = rule_of(op);
   const Builder::FastMathFlagGuard guard(b);

@@ -29,8 +29,8 @@ class Scalars {
   const Instructions& instructions() const { return unit_.instructions; }
 
   Parts constant(DType dtype, const base::Scalar& bits);
-  /// An elementwise op: a kernel (vecmath.h), inline where rules.cpp has a rule for the
-  /// dtype's class, else a call.
+  /// An elementwise op: a kernel (vecmath.h) or, in lanes of complex numbers, kernels of their parts; inline
+  /// where rules.cpp has a rule for the dtype's class, else a call.
   Parts elementwise(ir::Op op, DType dtype, std::span<const Parts> operands);
   Parts cast(DType from, DType to, const Parts& value);
   Parts select(llvm::Value* condition, const Parts& yes, const Parts& no);
@@ -50,6 +50,9 @@ class Scalars {
 
  private:
   Parts kernel(ir::Op op, DType dtype, std::span<const Parts> operands);
+  bool is_of_parts(ir::Op op, DType dtype) const;
+  /// The value, in lanes, of such a function of complex numbers (complex_lanes.cpp).
+  Parts of_parts(ir::Op op, DType dtype, const Parts& operand);
   llvm::Function* in_default_state(llvm::Function* callee);
   bool converts_halves() const;
   llvm::Value* float_to_int(llvm::Value* value, DType to);

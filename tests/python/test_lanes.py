@@ -18,6 +18,27 @@ ALL_DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "in
 LENGTHS = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 130)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_functions_of_parts_have_the_bits_of_single_numbers(dtype, kind, monkeypatch):
+    need_vectors(kind)
+    monkeypatch.setenv("INGOT_VECTORS", kind)
+    parts = [0.0, 5e-324, 2.3e-308, 1e-20, 0.1, 1.57, 80.0, 699.9, 700.0, 700.1, 709.9, 745.0, 1e5, 1e300, np.inf, np.nan]
+    parts += [-part for part in parts]
+    with np.errstate(all="ignore"):
+        z = np.array([complex(x, y) for x in parts for y in parts]).astype(dtype)
+        expected = np.exp(z), np.abs(z)
+        found = ingot.jit(lambda z: (np.exp(z), np.abs(z)))(z)
+        single = ingot.jit(lambda z: (np.exp(z), abs(z)))
+        one_by_one = [np.array(values) for values in zip(*(single(number) for number in z), strict=True)]
+    for a, b, numpys in zip(found, one_by_one, expected, strict=True):
+        assert a.dtype == b.dtype == numpys.dtype
+        a, b, numpys = (values.view(a.real.dtype) for values in (a, b, numpys))
+        np.testing.assert_array_equal(a, b)
+        assert (np.signbit(a) == np.signbit(b))[~np.isnan(a)].all()
+        np.testing.assert_allclose(a, numpys, rtol=4 * np.finfo(a.dtype).eps, atol=4 * np.finfo(a.dtype).smallest_subnormal)
+
+
 def escape(c, limit):
     out = np.empty(len(c), np.int64)
     for i in range(len(c)):

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/math/complex.h"
+#include "base/math/kernels/exponential.h"
 #include "base/math/wide.h"
 
 /// The complex functions of `elementary`, which are calls of these: finite numbers in twice the precision
@@ -250,9 +251,13 @@ inline Double sqrt(Double z) {
   return rounded(root_of(z.real(), z.imag()));
 }
 
+/// By the functions of the parts, each part within 2 ulp; where they may overflow, wider. Code in lanes does
+/// the same (codegen/complex_lanes.cpp).
 inline Double exp(Double z) {
   if (!is_finite(z)) return exp_of_special(z.real(), z.imag());
-  return exp_of(z.real(), z.imag());
+  if (std::fabs(z.real()) > kernels::kPlainExponent) return exp_of(z.real(), z.imag());
+  const double size = elementary::exp(z.real());
+  return {size * elementary::cos(z.imag()), size * elementary::sin(z.imag())};
 }
 
 inline Double exp2(Double z) {
