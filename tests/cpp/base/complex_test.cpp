@@ -56,7 +56,7 @@ int64_t steps(double a, double b) {
   return std::abs(ordinal(a) - ordinal(b));
 }
 
-/// Equal, or not more than `most` numbers apart; zeros are of one sign.
+/// Equal, or at most so many ulp from each other; zeros are of one sign.
 bool is_adjacent(double a, double b, int64_t most = 1) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   if (a == 0 && b == 0) return std::signbit(a) == std::signbit(b);
