@@ -53,6 +53,8 @@ class Scalars {
   bool is_of_parts(ir::Op op, DType dtype) const;
   /// The value, in lanes, of such a function of complex numbers (complex_lanes.cpp).
   Parts of_parts(ir::Op op, DType dtype, const Parts& operand);
+  Parts product_of_parts(ir::Op op, const Parts& z, llvm::Value*& is_usual);
+  Parts root_of_parts(const Parts& z, llvm::Value*& is_usual);
   llvm::Function* in_default_state(llvm::Function* callee);
   bool converts_halves() const;
   llvm::Value* float_to_int(llvm::Value* value, DType to);

@@ -9,9 +9,9 @@
 
 namespace ingot::base::math {
 
-/// The definitions, for complex<double>: computed wider, but for `exp`, and rounded once, so that the error
-/// is small against the modulus of the result; special values as C's Annex G. complex<float> computes in
-/// complex<double>.
+/// The definitions, for complex<double>: made of functions of the parts (`exp`, `sqrt`, `sin`, `cos`, `sinh`,
+/// `cosh`), or computed wider and rounded once, the error small against the modulus; special values as C's
+/// Annex G. complex<float> computes in complex<double>.
 namespace elementary {
 
 std::complex<double> sqrt(std::complex<double> z);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/math/complex.h"
-#include "base/math/kernels/exponential.h"
+#include "base/math/kernels/of_parts.h"
 #include "base/math/wide.h"
 
 /// The complex functions of `elementary`, which are calls of these: finite numbers in twice the precision
@@ -246,16 +246,25 @@ inline Double tanh_of(double x, double y) {
           y == 0 ? y : quotient(turn.sin * turn.cos, below)};
 }
 
+// These are functions of the parts, each part within 2 ulp, where nothing overflows or is lost on the way;
+// elsewhere they are computed wider. Code in lanes does the same (codegen/complex_lanes.cpp).
+
+inline bool is_of_parts(Double z) { return std::fabs(z.real()) <= kernels::kPlainExponent; }
+
 inline Double sqrt(Double z) {
+  const double size = elementary::hypot(z.real(), z.imag());
   if (!is_finite(z)) return sqrt_of_special(z.real(), z.imag());
-  return rounded(root_of(z.real(), z.imag()));
+  if (size < kernels::kPlainRoot[0] || size > kernels::kPlainRoot[1])
+    return rounded(root_of(z.real(), z.imag()));
+  const double larger = std::sqrt((std::fabs(z.real()) + size) * 0.5);
+  const double smaller = std::fabs(z.imag()) / (larger * 2);
+  const bool is_left = z.real() < 0;
+  return {is_left ? smaller : larger, std::copysign(is_left ? larger : smaller, z.imag())};
 }
 
-/// By the functions of the parts, each part within 2 ulp; where they may overflow, wider. Code in lanes does
-/// the same (codegen/complex_lanes.cpp).
 inline Double exp(Double z) {
   if (!is_finite(z)) return exp_of_special(z.real(), z.imag());
-  if (std::fabs(z.real()) > kernels::kPlainExponent) return exp_of(z.real(), z.imag());
+  if (!is_of_parts(z)) return exp_of(z.real(), z.imag());
   const double size = elementary::exp(z.real());
   return {size * elementary::cos(z.imag()), size * elementary::sin(z.imag())};
 }
@@ -324,12 +333,18 @@ inline Double log1p(Double z) {
 
 inline Double sinh(Double z) {
   if (!is_finite(z)) return sinh_of_special(z.real(), z.imag());
+  if (is_of_parts(z))
+    return {elementary::sinh(z.real()) * elementary::cos(z.imag()),
+            elementary::cosh(z.real()) * elementary::sin(z.imag())};
   const wide::Hyperbolic h = wide::hyperbolic(z.real());
   const wide::Circular turn = wide::circular(z.imag());
   return {product(h.sinh, turn.cos, h.power), product(h.cosh, turn.sin, h.power)};
 }
 inline Double cosh(Double z) {
   if (!is_finite(z)) return cosh_of_special(z.real(), z.imag());
+  if (is_of_parts(z))
+    return {elementary::cosh(z.real()) * elementary::cos(z.imag()),
+            elementary::sinh(z.real()) * elementary::sin(z.imag())};
   const wide::Hyperbolic h = wide::hyperbolic(z.real());
   const wide::Circular turn = wide::circular(z.imag());
   return {product(h.cosh, turn.cos, h.power), product(h.sinh, turn.sin, h.power)};

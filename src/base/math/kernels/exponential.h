@@ -7,10 +7,6 @@
 /// exp(r) = 1 + (r + r*r*Q(r)). Arguments are clamped to where the result has become 0 or inf.
 namespace ingot::base::math::kernels {
 
-/// Up to this size, exp(x) times the sine or cosine of another number is what it is in twice the precision,
-/// within 2 ulp: nothing overflows, nor is rounded as a denormal before.
-inline constexpr double kPlainExponent = 700;
-
 /// n, and r = high + low.
 template <class V>
 struct Exponent {
