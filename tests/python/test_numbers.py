@@ -153,6 +153,28 @@ def test_squares_of_complex_numbers(dtype):
     check(lambda z: np.power(z, 2), z)
 
 
+def root_in_place(x):
+    x **= 0.5
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
+def test_powers_that_numpy_computes_by_other_functions(dtype):
+    if dtype[0] == "c":
+        parts = (0.0, -0.0, 2.5, np.inf, -np.inf, np.nan)
+        x = np.array([complex(a, b) for a in parts for b in parts], dtype)
+    else:
+        x = np.array(SMALL, "f8").astype(dtype)
+    bound = 2 * float(np.finfo(dtype).eps)
+    for function in (lambda x: x**0.5, lambda x: x**-1, lambda x: x**2, lambda x: x[::-2] ** 0.5, root_in_place):
+        check(function, x, bound=bound)
+    check(lambda x: x[3] ** 0.5, x, bound=bound)
+    if dtype in ("f4", "f8"):
+        for exponent in (0.5, x.dtype.type(0.5), 2.0, -1):
+            check(lambda x, e: x**e, x, exponent, bound=bound)
+        check(lambda x: np.power(x, 0.5), x, bound=bound)
+
+
 def power_of_scalar(x, n):
     return x**n
 

@@ -304,6 +304,26 @@ std::optional<Value> of_large_ints(Tracer& t, const std::vector<Value>& operands
   return by_python(t, [&] { return Static{numpy_function(numpy_name)(*given)}; });
 }
 
+/// The elements of an array of floats to the power of one number. NumPy takes the root for an exponent of
+/// 1/2, which is another number for -0 and for negative infinity.
+Value power_of_elements(Tracer& t, NodeId x, NodeId exponent) {
+  ir::Builder& b = *t.builder;
+  const DType dtype = b.function().type(exponent).dtype();
+  const NodeId half = b.cast(b.constant(0.5), dtype);
+  if (exponent == half) return from_node(t, b.make(Op::sqrt, {x}));
+  if (b.function().is_constant(exponent)) return from_node(t, b.make(Op::power, {x, exponent}));
+  const NodeId is_half = b.make(Op::equal, {exponent, half});
+  const NodeId zero = b.cast(b.constant(0.0), dtype);
+  return from_node(
+      t, by_element(t, {x}, [&](const auto& each) {
+        const NodeId is_finite = b.make(Op::equal, {b.make(Op::subtract, {each[0], each[0]}), zero});
+        const NodeId is_odd =
+            b.make(Op::bitwise_or, {b.make(Op::equal, {each[0], zero}), b.make(Op::invert, {is_finite})});
+        return b.make(Op::select, {b.make(Op::bitwise_and, {is_odd, is_half}), b.make(Op::sqrt, {each[0]}),
+                                   b.make(Op::power, {each[0], exponent})});
+      }));
+}
+
 }  // namespace
 
 Value elementwise(Tracer& t, Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle) {
@@ -345,6 +365,10 @@ Value elementwise(Tracer& t, Op op, std::vector<Value> operands, std::string_vie
   std::vector<NodeId> nodes;
   for (const Value& value : operands)
     nodes.push_back(number_kind(value) ? stage_for_loop(t, value, *loop) : node_as(t, value, *loop));
+  const auto is_array = [&](NodeId node) { return t.builder->function().type(node).is_array(); };
+  const bool has_roots = loop == DType::Float32 || loop == DType::Float64;
+  if (op == Op::power && has_roots && is_array(nodes[0]) && !is_array(nodes[1]))
+    return power_of_elements(t, nodes[0], nodes[1]);
   nodes = broadcast_together(t, std::move(nodes));
   if (op == Op::power && base::is_int(*loop) && base::is_signed(*loop)) {
     const NodeId zero = t.builder->cast(t.builder->index(0), *loop);

@@ -232,14 +232,21 @@ std::optional<Value> OperandKind::binary(Tracer& t, Operator op, const Value& a,
   if (op == Operator::MatMult) return matmul(t, a, b, node);
   if (is_pythons_own(a, b)) return python_arithmetic(t, op, a, b, node);
   // NumPy squares arrays, which gives int8 for bools; their other powers by ints have 64 bits. Squares of
-  // complex zeros have signs, powers have not.
+  // complex zeros have signs, powers have not; roots and reciprocals of infinities are numbers.
   if (op == Operator::Pow && array_type_of(a) && k == Kind::py_int()) {
     const bool is_bool = base::is_bool(j.dtype());
     const Value exponent =
         is_bool ? Value(Static{require_static(t, b, "the exponent of an array of bools", node)}) : b;
     if ((is_bool || base::is_complex(j.dtype())) && static_int(exponent) == 2)
       return elementwise(t, Op::square, {a}, "square", node);
+    if (base::is_complex(j.dtype()) && static_int(exponent) == -1)
+      return elementwise(t, Op::reciprocal, {a}, "reciprocal", node);
   }
+  // The power of elements that are float or double is their root anyway.
+  const bool has_roots = base::is_complex(j.dtype()) || j.dtype() == DType::Float16;
+  if (op == Operator::Pow && array_type_of(a) && has_roots && k == Kind::py_float())
+    if (const nb::object exponent = known_of(b); exponent.is_valid() && nb::cast<double>(exponent) == 0.5)
+      return elementwise(t, Op::sqrt, {a}, "sqrt", node);
   return elementwise(t, base::known(info(op).op), {a, b}, info(op).numpy, node);
 }
 
