@@ -96,9 +96,15 @@ void poison(void*, size_t) {}
 void unpoison(void*, size_t) {}
 #endif
 
-/// Whole huge pages as far as the size goes; null if there is no memory.
+/// Bytes before the header of a large block, and those that its mapping has more: whole pages of any system.
+constexpr size_t kBefore = Allocator::kIntoPage - Allocator::kHeader;
+constexpr size_t kMore = size_t{64} << 10;
+static_assert(kBefore <= kMore && kBefore % Allocator::kAlignment == 0);
+
+/// A large block, in whole huge pages as far as the size goes; null if there is no memory.
 void* map(size_t size) {
   constexpr size_t alignment = Allocator::kLarge;
+  size += kMore;
   void* address = mmap(nullptr, size + alignment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (address == MAP_FAILED) return nullptr;
   auto* start = static_cast<std::byte*>(address);
@@ -106,7 +112,7 @@ void* map(size_t size) {
   if (before != 0) munmap(start, before);
   munmap(start + before + size, alignment - before);
   madvise(start + before, size, MADV_HUGEPAGE);  // where there are none, small pages do
-  return start + before;
+  return start + before + kBefore;
 }
 
 void* get_memory(size_t size) {
@@ -124,7 +130,7 @@ bool is_made_to_fail() {
 void give_memory_back(Block* block) {
   const size_t size = size_of_class(block->size_class);
   unpoison(block, size);
-  if (size >= Allocator::kLarge) munmap(block, size);
+  if (size >= Allocator::kLarge) munmap(reinterpret_cast<std::byte*>(block) - kBefore, size + kMore);
   else std::free(block);
 }
 

@@ -27,9 +27,11 @@ struct MemoryUse {
 class Allocator {
  public:
   static constexpr size_t kAlignment = 64;
-  /// More than the header needs: NumPy's large arrays begin 16 bytes after a page, and a loop that reads one
-  /// and writes less than two vectors after it, modulo pages, waits for its own stores.
   static constexpr size_t kHeader = 128;
+  /// The data of large blocks begins so many bytes after a page. NumPy's large arrays begin 16 bytes after
+  /// one, and a loop that reads from such an array what is little before what it writes, modulo pages, waits
+  /// for its own stores: for those past the caches, several iterations.
+  static constexpr size_t kIntoPage = 2048;
   static constexpr size_t kLarge = size_t{2} << 20;       ///< blocks from here on are mappings, in huge pages
   static constexpr int64_t kMaxBytes = int64_t{1} << 47;  ///< what a process can address
 

@@ -32,6 +32,12 @@ constexpr int64_t kMost = kMostLanes;
 /// ... and those of loops whose lanes end after different iterations.
 constexpr size_t kRegistersOfWhile = 2;
 
+/// ... and of loops with elementary functions, whose instructions wait for each other: the CPU runs those of
+/// a few iterations at once, which are not enough.
+constexpr size_t kRegistersOfLong = 2;
+/// Where iterations compute more values than this, those of two registers are kept in memory.
+constexpr size_t kMostValues = 128;
+
 class LaneCounter {
  public:
   LaneCounter(const Function& function, const base::Machine& machine) : f_(function), machine_(machine) {}
@@ -86,7 +92,9 @@ class LaneCounter {
   uint64_t lane_count(NodeId loop) const {
     const RegionId body = f_.region(loop);
     const uint64_t one = lanes_of_register(body);
-    const uint64_t registers = has_while(body) ? kRegistersOfWhile : registers_for_sums(body);
+    const uint64_t registers = has_while(body) ? kRegistersOfWhile
+                               : waits(body) ? std::max<uint64_t>(kRegistersOfLong, registers_for_sums(body))
+                                             : registers_for_sums(body);
     return std::min({registers * one, most_useful(loop, one), static_cast<uint64_t>(kMostLanes)});
   }
 
@@ -137,6 +145,17 @@ class LaneCounter {
         if (has_while(f_.region(node, i))) return true;
       return false;
     });
+  }
+
+  /// Whether iterations are long chains of instructions, of few values.
+  bool waits(RegionId body) const {
+    size_t values = 0;
+    bool has_long = false;
+    ir::walk(f_, body, [&](NodeId node) {
+      if (ir::info(f_.op(node)).elementwise) ++values;
+      has_long = has_long || ir::is_long(f_.op(node));
+    });
+    return has_long && values <= kMostValues;
   }
 
   /// Lanes over which a short sum in a region does not wait for its last addition, and uses whole lines of
