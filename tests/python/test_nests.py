@@ -263,6 +263,16 @@ def test_an_iteration_that_fails():
             check(added_with_reason, numbers(n), numbers(n + more))
 
 
+@needs_lanes
+def test_taps_are_one_pass():
+    """Windows whose lengths are written in two ways are of one length: all taps of a row are added in one nest."""
+    for taps in ((3, 3), (4, 5), (7, 7)):
+        f = jitted(convolved)
+        f(numbers(20, 30), numbers(*taps))
+        passes = dict(f.specialisations[0].compile(texts=True)["passes"])
+        assert passes["fuse_nests"].count(" store ") == 2  # zeros, and all taps of a row
+
+
 def moved_on(x, n):
     for _ in range(n):
         x[1:] = x[:-1]

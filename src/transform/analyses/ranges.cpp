@@ -381,11 +381,16 @@ Ranges::Key Ranges::key_of(std::vector<Linear> sums) {
 NodeId Ranges::first_same(NodeId value) {
   if (f_.type(value) != ir::kInt64) return value;
   const Linear own = linear(value);
+  if (own.terms.empty()) return value;
+  const auto [node, factor] = own.terms[0];
+  const bool is_node = own.terms.size() == 1 && factor == 1 && own.constant == 0;
+  if (is_node && node != value) return node;
   const bool has_extremes = std::ranges::any_of(own.terms, [&](const auto& term) {
     return f_.op(term.first) == Op::minimum || f_.op(term.first) == Op::maximum;
   });
-  if (!has_extremes) return value;
+  if (is_node && !has_extremes) return value;
   for (const int64_t sign : {1, -1}) {
+    if (sign < 0 && !has_extremes) break;
     Key key = key_of(largest_of(sum({}, own, sign)));
     key.push_back(sign);
     const auto [known, is_new] = extremes_.try_emplace(key, value);

@@ -30,7 +30,8 @@ class Ranges {
   bool is_exact(ir::Op op, ir::NodeId a, ir::NodeId b);
 
   /// The first value that this was called with, among those available at the current node, and that is
-  /// certainly the same: both are the largest, or the smallest, of the same sums. Else the value itself.
+  /// certainly the same: both are one sum, or the largest, or the smallest, of the same sums. Else the value
+  /// itself.
   ir::NodeId first_same(ir::NodeId value);
 
   /// @name The current node

@@ -65,6 +65,36 @@ TEST(Ranges, LargestOfTheSameSumsIsOneValue) {
   EXPECT_TRUE(holds(other, "equal")) << other;
 }
 
+TEST(Ranges, TheSameSumIsOneValue) {
+  // The length of x[4:], and `x.shape[0] - 5 + 1`.
+  const std::string text = simplified(R"(
+  %four = constant 4 : i64
+  %five = constant 5 : i64
+  %short = subtract %n, %five : i64
+  %first = add %short, %one : i64
+  %second = subtract %n, %four : i64
+  %same = equal %first, %second : bool
+  %once = multiply %first, %a : i64
+  %again = multiply %second, %a : i64
+  %both = bitwise_xor %once, %again : i64
+  %r = cast %same : i64
+  %s = add %r, %both : i64
+  return %s
+)");
+  EXPECT_FALSE(holds(text, "multiply")) << text;
+  // A sum that may wrap is the same number, too, but is not known to be.
+  const std::string other = simplified(R"(
+  %two = constant 2 : i64
+  %d = add %a, %b : i64
+  %e = multiply %d, %two : i64
+  %g = add %d, %a : i64
+  %h = add %g, %b : i64
+  %r = subtract %e, %h : i64
+  return %r
+)");
+  EXPECT_TRUE(holds(other, "multiply")) << other;
+}
+
 TEST(Ranges, SumsThatMayWrapAreNotCompared) {
   const std::string sum = "  %s = add %a, %one : i64\n";
   const std::string minimum = "  %m = minimum %a, %s : i64\n  return %m\n";
