@@ -88,6 +88,7 @@ class Simplifier : public Rewriter {
   void visit_one(NodeId id) {
     switch (source_.op(id)) {
       case Op::load: return visit_load(id);
+      case Op::read: return visit_read(id);
       case Op::store: return visit_store(id);
       case Op::if_: return visit_if(id);
       case Op::block: return visit_block(id);
@@ -110,12 +111,19 @@ class Simplifier : public Rewriter {
   /// What has been loaded before, and not been written since.
   void visit_load(NodeId id) {
     const Nodes operands = of_whole(use_all(source_.operands(id)));
-    std::vector<uint32_t> key;
+    take_known(id, operands);
+  }
+  /// The elements of a view are one array until something is written: what is computed from them again, as
+  /// the mean of which a variance begins, is known by that.
+  void visit_read(NodeId id) { take_known(id, use_all(source_.operands(id))); }
+  void take_known(NodeId id, const Nodes& operands) {
+    const Op op = source_.op(id);
+    std::vector<uint32_t> key{static_cast<uint32_t>(op)};
     for (const NodeId operand : operands) key.push_back(operand.index);
     const auto known = loads_.find(key);
     if (known != loads_.end()) return bind(id, known->second);
     set_location(id);
-    bind(id, b_.make(Op::load, operands));
+    bind(id, b_.make(op, operands));
     loads_[key] = use(id);
     loaded_.push_back(std::move(key));
   }
@@ -372,7 +380,7 @@ class Simplifier : public Rewriter {
   std::vector<size_t> checked_before_;             ///< by open region: how many it began with
   Exits exits_;                                    ///< of the source
   const bool is_differentiated_;                   ///< derivatives of it are still asked for
-  std::map<std::vector<uint32_t>, NodeId> loads_;  ///< by view and indices
+  std::map<std::vector<uint32_t>, NodeId> loads_;  ///< by op, view and indices
   std::vector<std::vector<uint32_t>> loaded_;      ///< these, in order, and some that were forgotten
   std::vector<size_t> loaded_before_;              ///< by open region: how many it began with
   Ranges ranges_;                                  ///< of what is built
