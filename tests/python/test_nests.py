@@ -4,7 +4,7 @@ interchange.cpp, slot_shapes.cpp): values, mutations and exceptions stay those o
 import numpy as np
 import pytest
 
-from support import check, jitted, needs_lanes
+from support import check, jitted, needs_lanes, windows
 
 LENGTHS = [0, 1, 63, 64, 65, 1023, 2049, 5000]
 SHAPES = [(0, 5), (5, 0), (1, 1), (7, 130), (130, 7), (3, 5000), (5000, 3), (2, 30, 40)]
@@ -292,6 +292,123 @@ def test_loops_around_go_inside():
     # What an iteration writes is what the next one reads elsewhere.
     before, after = loops(moved_on, numbers(9), 3)
     assert before == after
+
+
+# Rows that are reduced, and gone through again.
+
+
+def normed(x):
+    spread = np.sqrt(np.var(x, axis=1, keepdims=True) + 0.5)
+    return (x - np.mean(x, axis=1, keepdims=True)) / spread
+
+
+def normed_in_place(x):
+    x -= x.mean(axis=1)[:, None]
+    x /= np.sqrt((x * x).sum(axis=1) + 0.5)[:, None]
+
+
+def normed_into(x, out):
+    out[...] = x - x.sum(axis=1)[:, None]
+    out /= 0.5 + np.abs(out).max(axis=1)[:, None]
+
+
+def of_the_next_row(x):
+    total = x.sum(axis=1)
+    y = np.zeros_like(x)
+    y[1:] = x[1:] * total[:-1, None]
+    return y, x * total[::-1, None]
+
+
+def rows_by_loops(x, total, out):
+    for i in range(x.shape[0]):
+        total[i] = x[i].sum()
+    for i in range(x.shape[0]):
+        out[i] = x[i] * total[i]
+
+
+def rows_backwards(x, total, out):
+    for i in range(x.shape[0]):
+        total[i] = x[i].sum()
+    for i in range(x.shape[0]):
+        out[i] = x[x.shape[0] - 1 - i] * total[i]
+
+
+def rows_that_fail(x, w, most):
+    total = x.sum(axis=1)
+    x -= total[:, None]
+    if total.max() > most:
+        raise ValueError(most)
+    x *= w
+    return x / np.abs(x).sum(axis=1)[:, None]
+
+
+def sums_again(x, n):
+    first = x.sum(axis=1)
+    for i in range(n):
+        x[i] += x.sum(axis=1)[i]
+    second = x.sum(axis=1)
+    x[:, 0] = first - second
+    return first, second, x.sum(axis=1)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (1, 1), (7, 13), (300, 10), (50, 400), (3, 20000)])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_rows_again(shape, dtype):
+    bound = 1e-9 if dtype == "f8" else 1e-3
+    x = numbers(*shape, dtype=dtype)
+    for each in (x, np.asfortranarray(x), numbers(2 * shape[0], shape[1], dtype=dtype)[::-2], x[:, ::-1]):
+        check(normed_in_place, each, bound=bound)
+        check(of_the_next_row, each, bound=bound)
+        if shape[1] > 0:
+            check(normed, each, bound=bound)
+            check(normed_into, each, np.empty_like(each), bound=bound)
+        if shape[1] > 0 and dtype == "f8":
+            check(sums_again, each, min(2, shape[0]), bound=bound)
+        check(rows_by_loops, each, np.empty(shape[0], dtype), np.empty_like(each), bound=bound)
+        check(rows_backwards, each, np.empty(shape[0], dtype), np.empty_like(each), bound=bound)
+    if shape[1] > 0:
+        x[shape[0] // 2 :, -1] = np.nan
+        check(normed, x, bound=bound)
+
+
+def test_rows_again_that_overlap():
+    for rows, columns in ((40, 30), (300, 7), (9, 3000)):
+        base = numbers(rows + 3, columns)
+        for x, out in (
+            (base[:-3], base[3:]),
+            (base[3:], base[:-3]),
+            (base[:-3], base[:-3][::-1]),
+            (base[:-3], base[:-3]),
+        ):
+            check(normed_into, x, out, bound=1e-9)
+            check(rows_by_loops, x, np.empty(rows), out)
+            check(rows_backwards, x, np.empty(rows), out)
+            check(rows_by_loops, x, x[:, 0], out)
+            check(rows_by_loops, x, base.reshape(-1)[1 : rows + 1], np.empty((rows, columns)))
+        flat = numbers(rows * columns)
+        overlapping = windows(flat, (rows, columns), (8 * (columns - 1), 8))
+        check(normed_in_place, overlapping, bound=1e-9)
+        check(normed, windows(flat, (rows, columns), (8, 8)), bound=1e-9)
+        check(rows_by_loops, overlapping, np.empty(rows), overlapping)
+
+
+def test_rows_again_that_fail():
+    x = numbers(60, 50)
+    for w in (numbers(50), numbers(60, 1), numbers(49)):
+        for most in (-1e9, 1e9):
+            check(rows_that_fail, x, w, most, bound=1e-9)
+
+
+@needs_lanes
+def test_rows_go_through_the_cache_once():
+    f = jitted(normed)
+    f(numbers(50, 400))
+    passes = dict(f.specialisations[0].compile(texts=True)["passes"])
+    before, after = passes["dce"], passes["fuse_nests"]
+    # The mean is known when the variance asks for it; all loops go through one strip of rows.
+    assert before.count(" parallel_for ") == after.count(" parallel_for ") == 2
+    assert [text.count("\n  for ") for text in (before, after)] == [5, 1]
 
 
 # Arrays that loops carry and branches give.

@@ -2,6 +2,10 @@
 // iteration of one touches what another iteration of the other does: statements that change an array in place
 // go through it once, and stores of one are forwarded to loads of the next. What is raised between them comes
 // first where what was written is not seen.
+//
+// Where rows are reduced and what is made of them is used on the rows again - a normalisation - the loops
+// stay as they are, each with lanes of its own, and go through a strip of rows one after the other, which the
+// cache holds meanwhile.
 
 #include "transform/loops/fuse_nests.h"
 
@@ -14,7 +18,7 @@
 #include "transform/analyses/known_equal.h"
 #include "transform/analyses/lane_judge.h"
 #include "transform/functions/simplify.h"
-#include "transform/writers/rewriter.h"
+#include "transform/writers/loop_writer.h"
 
 namespace ingot::transform {
 
@@ -22,6 +26,14 @@ namespace {
 
 /// Of more loops the one that they become holds too much for registers, and each asks about all others.
 constexpr size_t kMostLoops = 32;
+/// What an element of a row is taken for.
+constexpr int64_t kElementBytes = 8;
+
+/// What loops after each other may become.
+enum class Form : uint8_t {
+  One,     ///< a loop that does all iterations' work
+  Strips,  ///< a loop over strips of iterations, in which they follow each other
+};
 
 /// Loops that become one.
 struct Group {
@@ -32,8 +44,8 @@ struct Group {
 /// Finds, from a loop on, those after it in its region that can become one with it.
 class Neighbours {
  public:
-  Neighbours(const Function& function, NodeId first, const base::Machine& machine)
-      : f_(function), machine_(machine), none_(function.node_count()) {
+  Neighbours(const Function& function, NodeId first, const base::Machine& machine, Form form = Form::One)
+      : f_(function), machine_(machine), form_(form), none_(function.node_count()) {
     if (!add_first(first)) return;
     const auto body = f_.region_body(f_[first].parent);
     auto next = std::ranges::find(body, first);
@@ -110,6 +122,11 @@ class Neighbours {
     std::vector<Memory> own;
     collect(f_.region(loop), own);
     if (!shares(own)) return false;
+    return (form_ == Form::Strips || may_be_one(loop, own)) && keep_order(loop);
+  }
+  /// Whether one loop does the work of the group and of another loop well.
+  bool may_be_one(NodeId loop, const std::vector<Memory>& own) const {
+    const NodeId first = group_.loops[0];
     const auto is_new = [&](const Memory& m) {
       return std::ranges::find(memory_, m.view, &Memory::view) == memory_.end();
     };
@@ -118,7 +135,9 @@ class Neighbours {
     const bool nests = ir::has_loop(f_, f_.region(loop));
     const bool first_nests = ir::has_loop(f_, f_.region(first));
     if (nests != first_nests && !is_of_rows(loop)) return false;
-    if (!nests && !first_nests && fits_lanes(f_, loop, none_) != fits_lanes(f_, first, none_)) return false;
+    return nests || first_nests || fits_lanes(f_, loop, none_) == fits_lanes(f_, first, none_);
+  }
+  bool keep_order(NodeId loop) const {
     // Nothing in one loop is made of what is computed in another: two at a time are all that there is.
     return std::ranges::none_of(group_.loops, [&](NodeId each) {
       return find_conflict_between(f_, std::array{f_.region(each), f_.region(loop)}, std::array{each, loop})
@@ -156,6 +175,7 @@ class Neighbours {
 
   const Function& f_;
   const base::Machine& machine_;
+  const Form form_;
   std::vector<bool> none_;  ///< no check is gone
   Group group_;
   std::vector<Memory> memory_;  ///< of the loops of the group
@@ -251,6 +271,121 @@ class NestFuser : public Rewriter {
   bool has_new_neighbours_ = false;
 };
 
+/// Has loops go through strips of rows together.
+class StripWriter : public Rewriter {
+ public:
+  StripWriter(const Function& source, const base::Machine& machine)
+      : Rewriter(source),
+        loops_(b_),
+        machine_(machine),
+        cache_(machine.far_cache / 8),
+        is_done_(source.node_count()) {}
+
+ protected:
+  void visit(NodeId id) override {
+    if (is_done_[id.index]) return;
+    if (iterations_ || !is_of_rows(id)) return clone(id);
+    const Neighbours neighbours(source_, id, machine_, Form::Strips);
+    if (!pays(neighbours.group())) return clone(id);
+    write(neighbours.group());
+  }
+
+ private:
+  /// Whether a loop, for which nothing is decided yet, has others in it.
+  bool is_of_rows(NodeId id) const {
+    if (source_.op(id) != Op::for_ || source_.attribute(id, 1) != 0) return false;
+    const auto schedule = static_cast<ir::Schedule>(source_.attribute(id, 0));
+    const bool is_open = schedule == ir::Schedule::Serial || schedule == ir::Schedule::Independent;
+    return is_open && ir::has_loop(source_, source_.region(id));
+  }
+  /// Whether a loop reduces rows, and another one goes through the same array.
+  bool pays(const Group& group) const {
+    Nodes seen;
+    bool reduces = false;
+    bool again = false;
+    for (const NodeId loop : group.loops) {
+      const Nodes own = arrays_of_rows(loop);
+      again = again || (reduces && std::ranges::any_of(own, [&](NodeId array) {
+                          return std::ranges::find(seen, array) != seen.end();
+                        }));
+      seen.insert(seen.end(), own.begin(), own.end());
+      reduces = reduces || ir::any_within(source_, source_.region(loop), [&](NodeId node) {
+                  return source_.op(node) == Op::parallel_for && source_.result_count(node) > 0;
+                });
+    }
+    // Threads share the strips.
+    return again && std::ranges::none_of(group.loops,
+                                         [&](NodeId loop) { return find_race(source_, loop).has_value(); });
+  }
+  /// The arrays whose elements the loops in a loop go through: views, or the buffers that they are made of.
+  Nodes arrays_of_rows(NodeId loop) const {
+    Nodes arrays;
+    ir::walk(source_, source_.region(loop), [&](NodeId node) {
+      if (source_.op(node) != Op::load && source_.op(node) != Op::store) return;
+      const NodeId view = source_.operand(node, 0);
+      if (source_.type(view).rank() < 2) return;
+      const NodeId array = source_.op(view) == Op::view ? source_.operand(view, 0) : view;
+      if (std::ranges::find(arrays, array) == arrays.end()) arrays.push_back(array);
+    });
+    return arrays;
+  }
+
+  void write(const Group& group) {
+    for (const NodeId node : group.between) {
+      set_location(node);
+      clone(node);
+      is_done_[node.index] = true;
+    }
+    const NodeId first = group.loops[0];
+    set_location(first);
+    const NodeId total = loops_.maximum(use(source_.operand(first, 0)), b_.index(0));
+    loops_.blocks(total, strip_length(group), true, [&](NodeId begin, NodeId iterations) {
+      iterations_ = iterations;
+      for (const NodeId loop : group.loops) write_strip(loop, begin);
+      iterations_ = {};
+    });
+  }
+  void write_strip(NodeId loop, NodeId begin) {
+    set_location(loop);
+    const ir::SpanId location = b_.span();
+    const NodeId made = b_.begin(Op::for_, {&iterations_, 1}, source_.attributes(loop));
+    const NodeId index = b_.enter(made, 0, std::array{ir::kInt64})[0];
+    bind(source_.region_parameters(source_.region(loop))[0], loops_.add(begin, index));
+    visit_body(source_.region(loop));
+    b_.yield({});
+    b_.set_span(location);
+    b_.end(made);
+    is_done_[loop.index] = true;
+  }
+  /// Iterations of which the cache holds the rows of all arrays: those of the longest loops that are known.
+  NodeId strip_length(const Group& group) {
+    Nodes arrays;
+    Nodes counts;
+    const auto add = [](Nodes& to, NodeId node) {
+      if (std::ranges::find(to, node) == to.end()) to.push_back(node);
+    };
+    for (const NodeId loop : group.loops) {
+      for (const NodeId array : arrays_of_rows(loop)) add(arrays, array);
+      ir::walk(source_, source_.region(loop), [&](NodeId node) {
+        if (!ir::is_counted_loop(source_.op(node))) return;
+        const NodeId count = source_.operand(node, 0);
+        if (!source_.encloses(loop, count)) add(counts, use(count));
+      });
+    }
+    NodeId longest = b_.index(1);
+    for (const NodeId count : counts) longest = loops_.maximum(longest, count);
+    const auto bytes = kElementBytes * static_cast<int64_t>(arrays.size());
+    const NodeId row = loops_.bytes_in(cache_, bytes, {&longest, 1});
+    return loops_.maximum(loops_.iterations_in(cache_, row), b_.index(1));
+  }
+
+  LoopWriter loops_;
+  const base::Machine& machine_;
+  int64_t cache_;              ///< bytes that a strip takes
+  std::vector<bool> is_done_;  ///< by node: it is in a strip, or before it
+  NodeId iterations_;          ///< of the strip that is being written; none: none is
+};
+
 /// Drops stores after which the same location is stored to in the same region, and not read between (dead
 /// stores).
 class OverwrittenStores : public Rewriter {
@@ -306,7 +441,7 @@ std::unique_ptr<ir::Function> fuse_nests(const ir::Function& function, const bas
     again = fuser.has_new_neighbours();
     if (!again && any) made = dce(*OverwrittenStores(*made).run());
   }
-  return made;
+  return machine.has_lanes() ? StripWriter(*made, machine).run() : std::move(made);
 }
 
 }  // namespace ingot::transform

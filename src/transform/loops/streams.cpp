@@ -90,6 +90,11 @@ class StreamWriter : public Rewriter {
     }
     return std::nullopt;
   }
+  /// Whether an index is one of a strip of iterations, of which a loop around goes through all.
+  bool is_in_strip(NodeId index) const {
+    if (source_.op(index) != Op::add || source_.op(source_.operand(index, 0)) != Op::multiply) return false;
+    return loop_of_index(source_.operand(source_.operand(index, 0), 0)).has_value();
+  }
   /// The bytes that the loops around a store write through it, or one of them.
   NodeId written_bytes(NodeId store, std::optional<NodeId> by) {
     const auto operands = source_.operands(store);
@@ -100,7 +105,9 @@ class StreamWriter : public Rewriter {
       const auto loop = loop_of_index(operands[1 + i]);
       if (!loop || (by && *by != *loop)) continue;
       const NodeId extent = b_.length(view, static_cast<int>(i));
-      bytes = loops_.multiply(bytes, loops_.minimum(extent, use(source_.operand(*loop, 0))));
+      const bool is_all = !by && is_in_strip(operands[1 + i]);
+      bytes =
+          loops_.multiply(bytes, is_all ? extent : loops_.minimum(extent, use(source_.operand(*loop, 0))));
     }
     return bytes;
   }
