@@ -11,6 +11,9 @@ struct Machine {
   /// The width of the registers that vector loops use; 0: loops run one iteration at a time.
   int vector_bits = 256;
   size_t registers = 16;  ///< that hold values of a vector loop
+  /// Whether code is to be short rather than fast, so that it is made soon: a vector loop takes the lanes of
+  /// one register, and what is left of its iterations runs one by one; the lanes of sums are in memory.
+  bool compact = false;
   /// Whether a register's lanes can be compacted, as filters store them.
   bool compresses = false;
   /// Whether lanes divide 64-bit integers faster than scalar code does.

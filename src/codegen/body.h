@@ -158,6 +158,9 @@ class Body {
   Parts reduce_alone(NodeId id);
   std::vector<Reduction> reductions_of(NodeId loop);
   Blocks blocks_of(NodeId loop);
+  /// Iteration k of a reduction; gives what is carried to the next, none if control never gets there.
+  std::optional<Parts> accumulate_iteration(NodeId id, std::span<Reduction> reductions, llvm::Value* k,
+                                            const Parts& carried);
   /// The values of the blocks; what is carried from iteration to iteration starts as `starts`.
   virtual Parts emit_blocks(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
                             const Parts& starts);

@@ -295,15 +295,19 @@ Parts Body::finish_reductions(std::span<Reduction> reductions, const Blocks& blo
   });
 }
 
+std::optional<Parts> Body::accumulate_iteration(NodeId id, std::span<Reduction> reductions, Value* k,
+                                                const Parts& carried) {
+  const auto given = emit_region(source_.region(id), {k});
+  if (!given) return std::nullopt;
+  return each_reduction(reductions, carried, [&](Reduction& reduction, const Parts& own, size_t at) {
+    return reduction.accumulate(k, own, Parts(given->begin() + at, given->begin() + at + own.size()));
+  });
+}
+
 Parts Body::emit_blocks(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
                         const Parts& starts) {
-  const RegionId body = source_.region(id);
-  const auto one_iteration = [&](Value* k, const Parts& carried) -> std::optional<Parts> {
-    const auto given = emit_region(body, {k});
-    if (!given) return std::nullopt;
-    return each_reduction(reductions, carried, [&](Reduction& reduction, const Parts& own, size_t at) {
-      return reduction.accumulate(k, own, Parts(given->begin() + at, given->begin() + at + own.size()));
-    });
+  const auto one_iteration = [&](Value* k, const Parts& carried) {
+    return accumulate_iteration(id, reductions, k, carried);
   };
   const auto iterations_from = [&](Value* first, Value* count) {
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(blocks.iterations, first),

@@ -51,6 +51,7 @@ class LaneBody : public Body {
   bool is_vector_loop(NodeId id) const;
   bool in_lanes() const { return lanes_.width > 0; }
   void emit_vector_for(NodeId id);
+  void emit_compact_for(NodeId id);
   bool only_reads(RegionId region) const;
   unsigned lanes_of_reductions(NodeId loop) const;
   std::vector<size_t> reductions_at_once(NodeId id, std::span<Reduction> reductions) const;
@@ -61,6 +62,14 @@ class LaneBody : public Body {
                              const Parts& start, llvm::Value* first, llvm::Value* in_block);
   Parts emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
                              const Parts& starts);
+  Parts emit_blocks_compactly(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
+                              const Parts& starts);
+  /// Of a vector loop: the first iteration of a block, and how many there are in it.
+  std::pair<llvm::Value*, llvm::Value*> range_of(const Blocks& blocks, llvm::Value* block);
+  /// `block_of(block, running)` for each block.
+  template <class BlockOf>
+  Parts emit_each_block(NodeId id, std::span<Reduction> reductions, const Blocks& blocks, const Parts& starts,
+                        BlockOf block_of);
   /// The iterations k ... of a vector loop's body in lanes; gives what they yield, as vectors.
   Parts emit_lanes(const Lanes& lanes, llvm::Value* k, const Parts& carried = {});
   bool is_masked_throughout(NodeId loop) const;

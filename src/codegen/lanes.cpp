@@ -5,6 +5,8 @@
 // The body is emitted twice: for steps of W iterations, no lane masked, and for the remaining iterations,
 // masked. Strides are values: both assume that those by which lanes step are of one element. Where that does
 // not hold when the loop is entered, its iterations run one by one.
+//
+// Compact code has the first of these three and the last: the remaining iterations run one by one, too.
 
 #include <algorithm>
 #include <bit>
@@ -137,7 +139,8 @@ Parts LaneBody::emit_if_unit_strides(const Types& types, Vector vector, Serial s
 }
 
 void LaneBody::emit_all_iterations(NodeId id) {
-  if (is_vector_loop(id)) emit_vector_for(id);
+  const bool is_compact = unit_.target.machine.compact && source_.result_count(id) == 0;
+  if (is_vector_loop(id)) is_compact ? emit_compact_for(id) : emit_vector_for(id);
   else Body::emit_all_iterations(id);
 }
 
@@ -149,6 +152,7 @@ void LaneBody::emit_parallel_for(NodeId id) {
 Parts LaneBody::emit_blocks(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
                             const Parts& starts) {
   if (!is_vector_loop(id)) return Body::emit_blocks(id, reductions, blocks, starts);
+  if (unit_.target.machine.compact) return emit_blocks_compactly(id, reductions, blocks, starts);
   Types types;
   for (const Reduction& reduction : reductions) types.append(reduction.types());
   return emit_if_unit_strides(
@@ -157,7 +161,7 @@ Parts LaneBody::emit_blocks(NodeId id, std::span<Reduction> reductions, const Bl
 }
 
 void LaneBody::emit_vector_for(NodeId id) {
-  const auto width = static_cast<unsigned>(source_.attribute(id, 1));
+  const auto width = static_cast<unsigned>(ir::width_of(source_, id));
   INGOT_ASSERT(std::has_single_bit(width), "codegen: the lanes of a vector loop are decided");
   const auto step = [&](Value* k, const Lanes& lanes, const Parts& cursors) {
     open_cursors(id);
@@ -188,6 +192,27 @@ void LaneBody::emit_vector_for(NodeId id) {
       }));
 }
 
+void LaneBody::emit_compact_for(NodeId id) {
+  const auto width = static_cast<unsigned>(ir::width_of(source_, id));
+  Value* const count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, iteration_count(id), b_.getInt64(0));
+  const auto vector = [&] {
+    note_streams(id);
+    Value* const done = b_.CreateAnd(count, b_.CreateNeg(b_.getInt64(width)));
+    const auto step = [&](Value* k, const Parts&) {
+      return std::optional(emit_lanes({width, nullptr, id}, k));
+    };
+    emit_counted(done, {}, poll_of_loop(id), step, width);
+    return Parts{done};
+  };
+  const Parts done = emit_if_unit_strides({b_.getInt64Ty()}, vector, [&] { return Parts{b_.getInt64(0)}; });
+  Value* const first = iteration_of(id, done[0]);
+  const auto around = std::exchange(piece_, Piece{id, first, b_.CreateSub(count, done[0], "", true, true)});
+  const bool was_short = scalars_.set_short(true);
+  Body::emit_all_iterations(id);
+  scalars_.set_short(was_short);
+  piece_ = around;
+}
+
 bool LaneBody::only_reads(RegionId region) const {
   return std::ranges::all_of(source_.region_body(region), [&](NodeId node) {
     for (size_t i = 0; i < source_[node].region_count; ++i)
@@ -198,7 +223,7 @@ bool LaneBody::only_reads(RegionId region) const {
 
 /// Those of their order, if nothing else has been decided.
 unsigned LaneBody::lanes_of_reductions(NodeId loop) const {
-  const auto decided = static_cast<unsigned>(source_.attribute(loop, 1));
+  const auto decided = static_cast<unsigned>(ir::width_of(source_, loop));
   return decided != 0 ? decided : static_cast<unsigned>(Reduction::kLanes);
 }
 
@@ -337,16 +362,18 @@ Parts LaneBody::emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, 
                    [&] { return step(b_.CreateAdd(first, done), lanes_below(id, lane_count, left), lanes); });
 }
 
+std::pair<Value*, Value*> LaneBody::range_of(const Blocks& blocks, Value* block) {
+  Value* const first = b_.CreateShl(b_.CreateAdd(blocks.first, block), Reduction::kBlockBits);
+  return {first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(blocks.iterations, first),
+                                          b_.getInt64(Reduction::kBlock))};
+}
+
 Parts LaneBody::emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
                                      const Parts& starts) {
-  const RegionId body = source_.region(id);
-  const bool innermost = poll_of({&body, 1}) == Poll::Strip;
   for (Reduction& reduction : reductions) reduction.set_width(lanes_of_reductions(id));
   const std::vector<size_t> counts = reductions_at_once(id, reductions);
   const auto block_of = [&](Value* block, const Parts& running) -> std::optional<Parts> {
-    Value* const first = b_.CreateShl(b_.CreateAdd(blocks.first, block), Reduction::kBlockBits);
-    Value* const in_block = b_.CreateBinaryIntrinsic(
-        llvm::Intrinsic::smin, b_.CreateSub(blocks.iterations, first), b_.getInt64(Reduction::kBlock));
+    const auto [first, in_block] = range_of(blocks, block);
     Parts after;
     size_t begin = 0;
     for (size_t count : counts) {
@@ -362,6 +389,65 @@ Parts LaneBody::emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions,
     }
     return after;
   };
+  return emit_each_block(id, reductions, blocks, starts, block_of);
+}
+
+Parts LaneBody::emit_blocks_compactly(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
+                                      const Parts& starts) {
+  const RegionId body = source_.region(id);
+  const unsigned width = lanes_of_reductions(id);
+  const Poll poll = poll_of({&body, 1}) == Poll::Strip ? Poll::Never : Poll::Always;
+  Types types{b_.getInt64Ty()};
+  for (Reduction& reduction : reductions) {
+    reduction.set_width(width);
+    types.append(reduction.types());
+  }
+  // Gives the number of iterations that have been taken, and what is carried.
+  const auto in_lanes = [&](Value* first, Value* in_block, const Parts& running) {
+    Value* const done = b_.CreateAnd(in_block, b_.CreateNeg(b_.getInt64(width)));
+    const auto begin = [](Reduction& reduction, const Parts& own, size_t) { return reduction.lanes(own); };
+    const auto step = [&](Value* i, const Parts& before) {
+      Value* const k = b_.CreateAdd(first, i);
+      const Parts given = emit_lanes({width, nullptr, id}, k);
+      return std::optional(
+          each_reduction(reductions, before, [&](Reduction& reduction, const Parts& own, size_t at) {
+            const Parts contribution(given.begin() + at, given.begin() + at + own.size());
+            return reduction.accumulate_lanes(k, own, contribution, nullptr);
+          }));
+    };
+    const Parts lanes = emit_counted(done, each_reduction(reductions, running, begin), poll, step, width);
+    Parts all{done};
+    all.append(each_reduction(reductions, lanes, [&](Reduction& reduction, const Parts& own, size_t at) {
+      return reduction.fold(nullptr, own, Parts(running.begin() + at, running.begin() + at + own.size()));
+    }));
+    return all;
+  };
+  const auto block_of = [&](Value* block, const Parts& running) -> std::optional<Parts> {
+    const auto [first, in_block] = range_of(blocks, block);
+    for (Reduction& reduction : reductions) reduction.begin_block();
+    Parts none{b_.getInt64(0)};
+    none.append(running);
+    const Parts all =
+        emit_if_unit_strides(types, [&] { return in_lanes(first, in_block, running); }, [&] { return none; });
+    Value* const next = b_.CreateAdd(first, all[0]);
+    const bool was_short = scalars_.set_short(true);
+    const Parts after =
+        emit_counted(b_.CreateSub(in_block, all[0]), Parts(all.begin() + 1, all.end()), poll,
+                     [&](Value* i, const Parts& carried) {
+                       return accumulate_iteration(id, reductions, b_.CreateAdd(next, i), carried);
+                     });
+    scalars_.set_short(was_short);
+    for (Reduction& reduction : reductions) reduction.end_block(block);
+    return after;
+  };
+  return emit_each_block(id, reductions, blocks, starts, block_of);
+}
+
+template <class BlockOf>
+Parts LaneBody::emit_each_block(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
+                                const Parts& starts, BlockOf block_of) {
+  const RegionId body = source_.region(id);
+  const bool innermost = poll_of({&body, 1}) == Poll::Strip;
   const bool may_stop = reductions.size() == 1 && only_reads(body);
   const auto unless_decided = [&](Value* block, const Parts& running) {
     Value* const decided = may_stop ? reductions[0].decided(running) : nullptr;

@@ -1,5 +1,8 @@
 #include "codegen/reduction.h"
 
+#include <vector>
+
+#include "base/error.h"
 #include "base/reduction.h"
 #include "codegen/branches.h"
 #include "ir/evaluate.h"
@@ -8,6 +11,12 @@ namespace ingot::codegen {
 
 using llvm::BasicBlock;
 using llvm::Value;
+
+namespace {
+
+constexpr uint64_t kCacheLine = 64;
+
+}  // namespace
 
 static_assert(Reduction::kBlock == base::kReductionBlock && Reduction::kLanes == base::kReductionLanes);
 
@@ -50,6 +59,27 @@ void Reduction::store(const Parts& value, Value* array, Value* index) {
     b_.CreateStore(value[i], b_.CreateGEP(types_[0], array, b_.CreateAdd(first, b_.getInt64(i))));
 }
 
+void Reduction::set_width(uint64_t width) {
+  width_ = width;
+  if (is_in_memory()) llvm::cast<llvm::AllocaInst>(lanes_)->setAlignment(llvm::Align(kCacheLine));
+}
+
+Value* Reduction::lane_address(size_t part, Value* lane) {
+  return b_.CreateGEP(types_[0], lanes_, part == 0 ? lane : b_.CreateAdd(lane, b_.getInt64(part * kLanes)));
+}
+
+Parts Reduction::load_lanes(Value* first, uint64_t count) {
+  llvm::Type* const type =
+      count == 1 ? types_[0] : llvm::FixedVectorType::get(types_[0], static_cast<unsigned>(count));
+  Parts lanes;
+  for (size_t i = 0; i < types_.size(); ++i) lanes.push_back(b_.CreateLoad(type, lane_address(i, first)));
+  return lanes;
+}
+
+void Reduction::store_lanes(const Parts& lanes, Value* first) {
+  for (size_t i = 0; i < lanes.size(); ++i) b_.CreateStore(lanes[i], lane_address(i, first));
+}
+
 Parts Reduction::combine(const Parts& a, const Parts& b) {
   const Parts operands[] = {a, b};
   return scalars_.elementwise(combiner_, lane_, operands);
@@ -81,7 +111,9 @@ Parts Reduction::repeat_while(const Parts& start, Test test, Body body) {
 }
 
 void Reduction::fill(const Parts& value) {
-  emit_repeat(b_, kLanes, [&](Value* lane) { store(value, lanes_, lane); });
+  if (!is_in_memory()) return emit_repeat(b_, kLanes, [&](Value* lane) { store_lanes(value, lane); });
+  const Parts wide = splat(value);
+  for (uint64_t lane = 0; lane < kLanes; lane += width_) store_lanes(wide, b_.getInt64(lane));
 }
 
 void Reduction::begin_block() {
@@ -97,17 +129,26 @@ Parts Reduction::accumulate(Value* k, const Parts& running, const Parts& contrib
       fill(wide);
     });
   Value* const lane = b_.CreateAnd(k, b_.getInt64(kLanes - 1));
-  store(combine(load(lanes_, lane), wide), lanes_, lane);
+  store_lanes(combine(load_lanes(lane, 1), wide), lane);
   return running;
 }
 
 void Reduction::end_block(Value* block) {
   if (!ordered_) return;
-  for (uint64_t half = kLanes / 2; half > 0; half /= 2)
-    emit_repeat(b_, half, [&](Value* j) {
-      const Parts other = load(lanes_, b_.CreateAdd(j, b_.getInt64(half)));
-      store(combine(load(lanes_, j), other), lanes_, j);
-    });
+  if (is_in_memory()) {
+    std::vector<Parts> lanes;
+    for (uint64_t lane = 0; lane < kLanes; lane += width_)
+      lanes.push_back(load_lanes(b_.getInt64(lane), width_));
+    for (size_t half = lanes.size() / 2; half > 0; half /= 2)
+      for (size_t i = 0; i < half; ++i) lanes[i] = combine(lanes[i], lanes[i + half]);
+    store_lanes(combined(lanes[0]), b_.getInt64(0));
+  } else {
+    for (uint64_t half = kLanes / 2; half > 0; half /= 2)
+      emit_repeat(b_, half, [&](Value* j) {
+        const Parts other = load_lanes(b_.CreateAdd(j, b_.getInt64(half)), 1);
+        store_lanes(combine(load_lanes(j, 1), other), j);
+      });
+  }
   push(block);
 }
 
@@ -118,10 +159,10 @@ void Reduction::push(Value* block) {
   const Parts level = repeat_while(
       {b_.getInt64(0)}, [&](const Parts& at) { return b_.CreateICmpULT(at[0], levels); },
       [&](const Parts& at) {
-        store(combine(load(levels_, at[0]), load(lanes_, b_.getInt64(0))), lanes_, b_.getInt64(0));
+        store_lanes(combine(load(levels_, at[0]), load_lanes(b_.getInt64(0), 1)), b_.getInt64(0));
         return Parts{b_.CreateAdd(at[0], b_.getInt64(1))};
       });
-  store(load(lanes_, b_.getInt64(0)), levels_, level[0]);
+  store(load_lanes(b_.getInt64(0), 1), levels_, level[0]);
 }
 
 Parts Reduction::splat(const Parts& value) {
@@ -131,25 +172,34 @@ Parts Reduction::splat(const Parts& value) {
 }
 
 Parts Reduction::lanes(const Parts& running) {
+  if (is_in_memory()) return running;
   if (ordered_) return splat(load(start_, b_.getInt64(0)));
   return splat(neutral(running));
 }
 
 Parts Reduction::accumulate_lanes(Value* k, const Parts& lanes, const Parts& contribution, Value* mask) {
   const Parts wide = ordered_ ? scalars_.cast(dtype_, lane_, contribution) : contribution;
+  const auto first_of_all = [&] {
+    Parts start;
+    for (Value* part : wide) start.push_back(b_.CreateExtractElement(part, uint64_t{0}));
+    store(start, start_, b_.getInt64(0));
+    return start;
+  };
+  if (is_in_memory()) {
+    INGOT_ASSERT(mask == nullptr, "codegen: lanes in memory are not masked");
+    if (!has_identity_) emit_when(b_, b_.CreateICmpEQ(k, b_.getInt64(0)), [&] { fill(first_of_all()); });
+    Value* const first = b_.CreateAnd(k, b_.getInt64(kLanes - 1));
+    store_lanes(combine(load_lanes(first, width_), wide), first);
+    return lanes;
+  }
   Parts before = lanes;
   if (ordered_ && !has_identity_)
-    before = emit_when(b_, b_.CreateICmpEQ(k, b_.getInt64(0)), lanes, [&] {
-      Parts start;
-      for (Value* part : wide) start.push_back(b_.CreateExtractElement(part, uint64_t{0}));
-      store(start, start_, b_.getInt64(0));
-      return splat(start);
-    });
+    before = emit_when(b_, b_.CreateICmpEQ(k, b_.getInt64(0)), lanes, [&] { return splat(first_of_all()); });
   const Parts both = combine(before, wide);
   return mask == nullptr ? both : scalars_.select(mask, both, before);
 }
 
-Parts Reduction::fold(Value* block, Parts lanes, const Parts& running) {
+Parts Reduction::combined(Parts lanes) {
   llvm::SmallVector<int, kLanes> order(width_);
   for (size_t i = 0; i < width_; ++i) order[i] = static_cast<int>(i);
   for (size_t half = width_ / 2; half > 0; half /= 2) {
@@ -163,7 +213,11 @@ Parts Reduction::fold(Value* block, Parts lanes, const Parts& running) {
   }
   Parts value;
   for (Value* part : lanes) value.push_back(b_.CreateExtractElement(part, uint64_t{0}));
-  return add_block(block, value, running);
+  return value;
+}
+
+Parts Reduction::fold(Value* block, Parts lanes, const Parts& running) {
+  return is_in_memory() ? running : add_block(block, combined(std::move(lanes)), running);
 }
 
 Parts Reduction::total(Value* blocks, const Parts& running) {
@@ -210,7 +264,7 @@ Parts Reduction::neutral(const Parts& init) {
 
 Parts Reduction::add_block(Value* block, const Parts& value, const Parts& running) {
   if (!ordered_) return combine(running, value);
-  store(value, lanes_, b_.getInt64(0));
+  store_lanes(value, b_.getInt64(0));
   push(block);
   return running;
 }

@@ -28,14 +28,16 @@ class Reduction {
   void end_block(llvm::Value* block);
 
   /// @name All lanes at once, as vectors
-  /// Lanes have this number instead of kLanes: of combiners that take any order, before `lanes`.
-  void set_width(uint64_t width) { width_ = width; }
+  /// Before the first block: so many iterations are taken at once, a divisor of kLanes. Fewer than kLanes:
+  /// combiners that take any order have so many lanes; the lanes of others are in memory, where iterations
+  /// may also be taken one by one (`begin_block`, `accumulate`, `end_block`).
+  void set_width(uint64_t width);
   /// The lanes at the begin of a block.
   Parts lanes(const Parts& running);
   /// Takes the contributions of iterations k ... k + width - 1, of those in the mask (null: all; the first
   /// is).
   Parts accumulate_lanes(llvm::Value* k, const Parts& lanes, const Parts& contribution, llvm::Value* mask);
-  /// The end of a block; gives the running value.
+  /// The end of a block, or of the iterations that are taken at once; gives the running value.
   Parts fold(llvm::Value* block, Parts lanes, const Parts& running);
 
   /// The value of all blocks, of which there have been so many; the running value if this is not ordered.
@@ -57,6 +59,13 @@ class Reduction {
   Parts add_block(llvm::Value* block, const Parts& value, const Parts& running);
 
  private:
+  bool is_in_memory() const { return ordered_ && width_ < kLanes; }
+  /// @name Lanes in memory: of each part one after the other
+  llvm::Value* lane_address(size_t part, llvm::Value* lane);
+  Parts load_lanes(llvm::Value* first, uint64_t count);
+  void store_lanes(const Parts& lanes, llvm::Value* first);
+  /// Of lanes that are a power of two.
+  Parts combined(Parts lanes);
   Parts load(llvm::Value* array, llvm::Value* index);
   void store(const Parts& value, llvm::Value* array, llvm::Value* index);
   Parts combine(const Parts& a, const Parts& b);

@@ -84,16 +84,20 @@ void refuse_shared_carriers(const ir::Module& module) {
 CompileResult compile(ir::Module& module, std::span<const ir::FunctionId> entries,
                       const CompileOptions& options, Report& report) {
   CompileResult result;
-  base::Machine machine = options.target.machine;
-  // Each store past the caches has another one through them as the alternative; calls that gain by it have
-  // full code.
-  if (options.codegen.effort == codegen::Effort::Quick) machine.streamed_bytes = 0;
+  codegen::Target target = options.target;
+  base::Machine& machine = target.machine;
+  if (options.codegen.effort == codegen::Effort::Quick && !machine.has_kernels()) {
+    machine.compact = true;
+    // Each store past the caches has another one through them as the alternative; calls that gain by it have
+    // full code.
+    machine.streamed_bytes = 0;
+  }
   if (options.run_passes) run_passes(module, entries, pipeline_of(machine), machine, ir::Stage::Both, report);
   run_passes(module, entries, decisions_of(machine), machine, ir::Stage::Loop, report);
   refuse_shared_carriers(module);
   {
     const PhaseScope scope(report, "codegen");
-    result.code = codegen::compile(module, entries, options.target, options.codegen);
+    result.code = codegen::compile(module, entries, target, options.codegen);
   }
   {
     const PhaseScope scope(report, "seal");

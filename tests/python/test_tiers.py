@@ -86,10 +86,10 @@ def test_the_environment_specifies_which_code_is_made(monkeypatch, word, expecte
 
 
 def test_arguments_that_promise_much_work_have_full_code_at_once(both):
-    assert is_long([np.zeros(1 << 23)]) and is_long([1 << 23]) and is_long([np.zeros(1000), 10_000])
+    assert is_long([np.broadcast_to(0.0, 1 << 28)]) and is_long([1 << 28]) and is_long([np.zeros(1000), 300_000])
     assert not is_long([np.zeros(1000), 100]) and not is_long([-(1 << 40), 2.0])
     function = ingot.jit(summed)
-    function(np.zeros(1000), 10_000)
+    function(np.zeros(1000), 300_000)
     assert _tier(function) is Tier.FULL
 
 
@@ -98,7 +98,7 @@ def test_arguments_that_promise_much_work_have_full_code_at_once(both):
     [
         (lambda a, n: a[0] + n, False),
         (lambda a, n: a * n if n > 3 else a, False),
-        (lambda a, n: a.reshape(1000, n // (1 << 14)).sum(), False),
+        (lambda a, n: a.reshape(20_000, n // (1 << 14)).sum(), False),
         (lambda a, n: np.arange(n // 1000).sum() + a[0], True),
         (lambda a, n: sum(a[0] for _ in range(n // 1000)), True),
         (lambda a, n: a[: n // 2].sum(), True),
@@ -111,9 +111,80 @@ def test_arguments_that_promise_much_work_have_full_code_at_once(both):
 def test_numbers_that_decide_nothing_about_the_work_promise_none(both, function, counts):
     """What is not known to do no more for a larger number may do so."""
     compiled = ingot.jit(function)
-    compiled(np.zeros(1000), 1 << 14)
+    compiled(np.zeros(20_000), 1 << 14)
     assert compiled.specialisations[0].program.counts == [False, counts]
     assert _tier(compiled) is (Tier.FULL if counts else Tier.QUICK)
+
+
+def steps(a, b, n):
+    for _ in range(n):
+        b[1:-1, 1:-1] = 0.2 * (a[1:-1, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] + a[2:, 1:-1] + a[:-2, 1:-1])
+        a[1:-1, 1:-1] = 0.2 * (b[1:-1, 1:-1] + b[1:-1, :-2] + b[1:-1, 2:] + b[2:, 1:-1] + b[:-2, 1:-1])
+
+
+def _code(function, *arguments, quick):
+    compiled = ingot.jit(function, tier="quick")
+    compiled(*arguments)
+    return compiled.specialisations[0].compile(texts=True, quick=quick)
+
+
+@pytest.mark.skipif(os.environ.get("INGOT_THREADS") == "always", reason="all loops are shared")
+def test_quick_code_has_few_versions_of_loops(both):
+    """One of steps around nests, and none in tiles: slow paths are not shared, either."""
+    loops = [_code(steps, np.ones((9, 9)), np.ones((9, 9)), 2, quick=quick)["loop IR"].count(" for ") for quick in (True, False)]
+    assert loops[0] <= loops[1] / 3
+
+
+def test_quick_code_has_vectors_of_one_register(both):
+    """Of doubles, but where the lanes of a sum are combined."""
+
+    def means(x):
+        return (x - x.mean()) / np.sqrt((x * x).sum())
+
+    def widths(quick):
+        text = _code(means, np.ones(100), quick=quick)["LLVM IR"]
+        return [int(width) for width in re.findall(r"<(\d+) x double>", text)]
+
+    lanes = {"scalar": 1, "sse": 2, "avx2": 4, "avx512": 8}.get(os.environ.get("INGOT_VECTORS", ""), 8)
+    assert max(widths(True), default=1) <= lanes
+    assert lanes == 1 or max(widths(False)) > max(widths(True))
+
+
+def _reductions(x, y, z):
+    return x.sum(), x.max(), x.min(), x.prod(), (x * y).sum(), np.exp(x).sum(), (x > 0).any(), (x > 9).all(), (x > 0).sum(), z.sum(), np.argmax(x)
+
+
+def _rows(x):
+    return x.sum(axis=-1), x.sum(axis=0), x.max(axis=-1), np.float32(x).mean(axis=-1), (x + 1j * x).sum(axis=-1)
+
+
+def _same(a, b):
+    return all(np.asarray(x).dtype == np.asarray(y).dtype and np.asarray(x).tobytes() == np.asarray(y).tobytes() for x, y in zip(a, b, strict=True))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "i2", "u1", "c16", "c8"])
+def test_reductions_of_quick_code_have_the_bits_of_full_code(both, dtype):
+    """Of any length: lanes take whole registers, what is left is taken one by one, of any stride."""
+    random = np.random.default_rng(7)
+    quick, full = (ingot.jit(_reductions, tier=tier) for tier in ("quick", "full"))
+    if dtype[0] == "c":
+        quick, full = (ingot.jit(lambda x, y, z: (x.sum(), x.prod(), (x * y).sum(), np.abs(x).max(), z.sum()), tier=tier) for tier in ("quick", "full"))
+    for length in (1, 2, 3, 7, 8, 9, 31, 32, 33, 63, 65, 1023, 1024, 1025, 1031, 2048, 5000):
+        values = (random.standard_normal(3 * length) * 3).astype(dtype)
+        values[random.integers(0, 3 * length, 2)] = 0
+        for step in (1, 2, -1, 3):
+            x, y, z = values[: 2 * length][::step], values[::-1][: 2 * length][::step], values.reshape(length, 3)
+            with np.errstate(all="ignore"):
+                assert _same(quick(x, y, z), full(x, y, z)), (length, step)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (5, 3), (40, 33), (33, 1030), (1030, 33)])
+def test_rows_of_quick_code_have_the_bits_of_full_code(both, shape):
+    values = np.random.default_rng(8).standard_normal(shape)
+    values[0, 0] = np.nan if shape[0] > 3 else 1.0
+    quick, full = (ingot.jit(_rows, tier=tier) for tier in ("quick", "full"))
+    for x in (values, values.T, values[::-1, ::-1], np.asfortranarray(values), values[::2], values[:, ::2]):
+        assert _same(quick(x), full(x))
 
 
 def test_what_each_phase_took_is_known(both):

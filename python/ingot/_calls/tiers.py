@@ -30,7 +30,7 @@ def asked_for(tier: str) -> str:
     return tier if tier != "auto" else {"off": "full", "quick": "quick"}.get(_environment.value_of("INGOT_TIERS"), "auto")
 
 
-MUCH = 1 << 23
+MUCH = 1 << 28
 
 
 def is_long(leaves: Iterable[Any]) -> bool:

@@ -4,7 +4,7 @@
 //
 // Tiles are used only where rows are long, or what is computed takes long: one iteration at a time; what
 // takes long is computed in lanes, into a buffer. Where all is known to be in Fortran order, the loops are
-// interchanged. Devices have no tiles.
+// interchanged. Devices and compact code have no tiles.
 
 #include <iterator>
 
@@ -190,7 +190,7 @@ void Lowering::store_elements(const Elements& all) {
   }
   if (all_known && !all.fresh) return turned_round();
   // The threads of a device are at all elements at once.
-  if (machine_.has_kernels()) return void(in_order());
+  if (machine_.has_kernels() || machine_.compact) return void(in_order());
   NodeId in_tiles = all.fresh ? any : loops_.both(any, is_disjoint(all.views[0]));
   if (lengths.size() > 2 || all.time < kLongTime) {
     const NodeId lines = loops_.product(std::span(lengths).subspan(1));

@@ -1,6 +1,7 @@
 // Checks. `checks` bounds what the iterations of a loop compute by intervals that code before the loop
 // evaluates, and divides the loop: in the fast version the checks that cannot fail are gone, the careful
-// version is the loop as it was. Checks on data - a gathered index, the domain of `math.log`, the overflow of
+// version is the loop as it was. In compact code long loops around several others stay as they are, and those
+// are divided. Checks on data - a gathered index, the domain of `math.log`, the overflow of
 // loaded ints, `if x[i] < 0: raise` - divide strips of iterations: where they are all that keeps a loop from
 // running in lanes, each strip (128 iterations, 64 of a loop around others) first computes the conditions of
 // all of its iterations, in lanes and without a write, and then chooses between iterations without these
@@ -46,12 +47,16 @@ constexpr size_t kMostKept = 4;
 /// What takes as long as an elementary function is worth a strip in loops of any number of iterations.
 constexpr int kFunction = 30;
 
+/// Loops around several others that have more nodes have no two versions in compact code.
+constexpr size_t kMostInTwo = 100;
+
 class LoopVersioner : public Rewriter {
  public:
   LoopVersioner(const Function& source, const base::Machine& machine)
       : Rewriter(source),
         loops_(b_),
         has_kernels_(machine.has_kernels()),
+        compact_(machine.compact),
         divides_(machine.divides),
         dropped_(source.node_count()) {}
 
@@ -69,7 +74,7 @@ class LoopVersioner : public Rewriter {
     }
     const Op op = source_.op(id);
     const bool counts = ir::is_counted_loop(op);
-    if (!careful_ && counts && !waits(id) && !is_as_written(id)) return divide(id);
+    if (!careful_ && counts && !waits(id) && !is_as_written(id) && !is_left_whole(id)) return divide(id);
     clone(id);
   }
 
@@ -106,6 +111,25 @@ class LoopVersioner : public Rewriter {
 
   /// Whether `hoist_counts` has left a loop as it was, for what it raises.
   bool is_as_written(NodeId loop) const { return has_kernels_ && ir::is_careful(source_, loop); }
+  /// Whether a loop is much code around several others, which are divided each: two versions of all that are
+  /// not worth their time in compact code.
+  bool is_left_whole(NodeId loop) const {
+    if (!compact_ || source_.op(loop) != Op::for_) return false;
+    if (ir::schedule_of(source_, loop) != ir::Schedule::Serial) return false;
+    size_t nodes = 0;
+    ir::walk(source_, source_.region(loop), [&](NodeId) { ++nodes; });
+    return nodes > kMostInTwo && has_several_loops(loop);
+  }
+  /// ... in it, next to each other.
+  bool has_several_loops(NodeId loop) const {
+    Nodes inside;
+    ir::walk(source_, source_.region(loop), [&](NodeId node) {
+      if (!ir::is_loop(source_.op(node))) return ir::Walk::Into;
+      inside.push_back(node);
+      return ir::Walk::Past;
+    });
+    return inside.size() > 1 || (inside.size() == 1 && has_several_loops(inside[0]));
+  }
   bool has_loop_around(NodeId loop) const {
     for (NodeId at = source_[source_[loop].parent].owner; at; at = source_[source_[at].parent].owner)
       if (source_.op(at) != Op::if_ && source_.op(at) != Op::block) return true;
@@ -583,6 +607,7 @@ class LoopVersioner : public Rewriter {
   LoopWriter loops_;
   Axis axis_;
   bool has_kernels_;
+  bool compact_;
   bool divides_;
   std::vector<bool> dropped_;
   std::unordered_map<uint32_t, NodeId> in_memory_;  ///< values that are kept, loaded in the iteration

@@ -59,6 +59,7 @@ class LaneCounter {
   }
   void decide(NodeId loop, ir::Annotation& annotation) const {
     if (f_.op(loop) == Op::parallel_for && f_.result_count(loop) > 0 && machine_.has_lanes()) {
+      if (machine_.compact) return annotation.set(loop, 1, static_cast<int64_t>(compact_lanes(loop)));
       // The lanes of reductions are those of their order, where it matters.
       if (const uint64_t few = lanes_for_values(loop)) annotation.set(loop, 1, static_cast<int64_t>(few));
       return;
@@ -71,6 +72,12 @@ class LaneCounter {
     }
     const bool threads = ir::has_threads(ir::schedule_of(f_, loop));
     annotation.set(loop, 0, static_cast<int64_t>(ir::cpu_schedule(threads, false)));
+  }
+
+  /// Those of a register. Fewer than sums have, which then are in memory.
+  uint64_t compact_lanes(NodeId loop) const {
+    constexpr auto kMostCompact = static_cast<uint64_t>(base::kReductionLanes / 2);
+    return std::min(lanes_of_register(f_.region(loop)), kMostCompact);
   }
 
   bool is_float(NodeId id) const { return f_.type(id).is_scalar() && base::is_float(f_.type(id).dtype()); }
@@ -90,6 +97,7 @@ class LaneCounter {
   }
 
   uint64_t lane_count(NodeId loop) const {
+    if (machine_.compact) return compact_lanes(loop);
     const RegionId body = f_.region(loop);
     const uint64_t one = lanes_of_register(body);
     const uint64_t registers = has_while(body) ? kRegistersOfWhile

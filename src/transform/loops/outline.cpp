@@ -1,7 +1,8 @@
 // What an iteration costs is counted from what is known before the loop: nodes by the op table, loops inside
 // by their number of iterations. The machine specifies how much work a thread should get at once. Where
 // elements of an array that the loop writes may share a location, so that iterations would conflict, one
-// thread runs the loop; so it does where too little is known of the array.
+// thread runs the loop; so it does where too little is known of the array. Compact code leaves loops on slow
+// paths, and reductions in loops, to one thread.
 
 #include "transform/loops/outline.h"
 
@@ -46,7 +47,7 @@ class Outliner : public Rewriter {
 
  protected:
   void visit(NodeId id) override {
-    const bool shares = may_share(source_, id) && !inside_;
+    const bool shares = may_share(source_, id) && !inside_ && !is_left_alone(id);
     const bool around = inside_;
     if (shares || ir::runs_in_lanes(source_, id) || source_.op(id) == Op::launch ||
         source_.op(id) == Op::share)
@@ -57,6 +58,17 @@ class Outliner : public Rewriter {
   }
 
  private:
+  /// Whether a loop is not worth the code that shares it where code is to be short: one on a slow path, or a
+  /// reduction that is entered often.
+  bool is_left_alone(NodeId loop) const {
+    if (!machine_.compact || machine_.sharing == base::Machine::Sharing::Always) return false;
+    if (ir::is_careful(source_, loop)) return true;
+    if (source_.result_count(loop) == 0) return false;
+    for (NodeId at = source_[source_[loop].parent].owner; at; at = source_[source_[at].parent].owner)
+      if (ir::is_loop(source_.op(at))) return true;
+    return false;
+  }
+
   void share(NodeId loop) {
     const NodeId grain = grain_of(loop);
     if (b_.function().is_constant(grain, 0)) return clone(loop);
