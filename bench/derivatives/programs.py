@@ -1,6 +1,7 @@
 """All programs, in the order in which they are shown."""
 
+from .fits import FITS
 from .models import MODELS
 from .steps import STEPS
 
-PROGRAMS = [*STEPS, *MODELS]
+PROGRAMS = [*STEPS, *MODELS, *FITS]
