@@ -63,16 +63,16 @@ NodeId Lowering::element_of_broadcast(NodeId old, Indices indices) {
   return element(x, at);
 }
 
-NodeId Lowering::element_of_rearrangement(NodeId old, Indices indices) {
-  const NodeId x = source_.operand(old, 0);
+/// The indices, in what is rearranged, of an element of a rearrangement.
+Nodes Lowering::place_before(NodeId old, Indices indices) {
   const Op op = source_.op(old);
-  Nodes at(static_cast<size_t>(source_.type(x).rank()), b_.index(0));
+  Nodes at(static_cast<size_t>(source_.type(source_.operand(old, 0)).rank()), b_.index(0));
   if (op == Op::slice) {
     for (size_t i = 0; i < at.size(); ++i) {
       at[i] = loops_.add(use(source_.operand(old, 1 + 3 * i)),
                          loops_.multiply(indices[i], use(source_.operand(old, 3 + 3 * i))));
     }
-    return element(x, at);
+    return at;
   }
   const auto axes = source_.ints(old);
   const auto listed = [&](size_t i) {
@@ -88,7 +88,11 @@ NodeId Lowering::element_of_rearrangement(NodeId old, Indices indices) {
     for (size_t i = 0; i < indices.size(); ++i)
       if (!listed(i)) at[next++] = indices[i];
   }
-  return element(x, at);
+  return at;
+}
+
+NodeId Lowering::element_of_rearrangement(NodeId old, Indices indices) {
+  return element(source_.operand(old, 0), place_before(old, indices));
 }
 
 void Lowering::add_reads(Whole& to, const Whole& from) {
@@ -288,10 +292,12 @@ void Lowering::lower_write(NodeId id) {
         .values = [&](Indices at) { return Nodes{held ? loops_.load(held->view, at) : element(x, at)}; },
         .strides = {strides_of_view(view)},
         .time = held ? 0 : whole(x).work.time,
+        .part = old_view,
     };
     if (held) all.strides.push_back(strides_of_view(held->view));
     else collect_strides(x, all.strides);
-    if (!held && is_contiguous(view) && is_flat(x)) all.flat = {x};
+    if (!may_read(whole(x), root)) all.whole = whole_around(old_view);
+    if (!held && !all.whole && is_contiguous(view) && is_flat(x)) all.flat = {x};
     store_elements(all);
     return Nodes();
   };

@@ -150,6 +150,7 @@ class Lowering : public Rewriter {
   static void add_reads(Whole& to, const Whole& from);
   NodeId element_of_elementwise(NodeId old, Indices indices);
   NodeId element_of_broadcast(NodeId old, Indices indices);
+  Nodes place_before(NodeId old, Indices indices);
   NodeId element_of_rearrangement(NodeId old, Indices indices);
   bool is_pointwise(NodeId old) const;
   bool repeats_nothing(NodeId old) const;
@@ -191,7 +192,10 @@ class Lowering : public Rewriter {
     int time = 0;                          ///< that it takes to compute one of each
     bool fresh = false;                    ///< the views are in C order; nothing else refers to their memory
     Nodes flat = {};                       ///< what they are evaluated from, if all is without gaps
+    NodeId part = {};                      ///< the one view, of the source, that is a part of `whole`
+    NodeId whole = {};                     ///< of the source; none: elements are stored in `views`
   };
+  NodeId whole_around(NodeId part) const;
   void store_at(const Elements& all, Indices at);
   void nest_tiles(const Nodes& lengths, const std::function<void(const Nodes&, const Nodes&)>& tile);
   void store_tile(const Elements& all, const Nodes& first, const Nodes& counts);
