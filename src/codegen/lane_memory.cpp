@@ -49,6 +49,8 @@ LaneBody::LaneAddress LaneBody::lane_address(NodeId view, std::span<const NodeId
   if (lanes_of(v[0]) > 0) fail_not_lowered("a view that varies in a vector loop");
   LaneAddress address{.base = v[0], .step = b_.getInt64(0)};
   const bool from_outside = !source_.encloses(lanes_.loop, view);
+  // Where neighbours are along the last axis, they are along no other one.
+  const bool in_rows = rank > 0 && is_number(v[1 + 2 * rank], base::size_of(source_.type(view).dtype()));
   for (size_t i = 0; i < rank; ++i) {
     Value* const stride = v[2 + rank + i];
     const auto affine = affine_of(indices[i]);
@@ -58,7 +60,7 @@ LaneBody::LaneAddress LaneBody::lane_address(NodeId view, std::span<const NodeId
       continue;
     }
     const bool first = is_number(address.step, 0);
-    if (first && from_outside && is_number(affine->step, 1)) {
+    if (first && from_outside && is_number(affine->step, 1) && (!in_rows || i + 1 == rank)) {
       address.step = address.unit = stride;
       address.index = affine->base;
       continue;
@@ -93,7 +95,15 @@ bool LaneBody::is_contiguous(LaneAddress& address, uint64_t size) {
   return may_assume || (address.offsets == nullptr && is_number(address.step, size));
 }
 
+/// Addresses at a stride are computed one by one where the CPU fetches the elements so.
 Value* LaneBody::lane_pointers(const LaneAddress& address, uint64_t offset) {
+  if (address.offsets == nullptr && lanes_.width <= kUnrolled && !unit_.instructions.masks_all()) {
+    Value* const first = field(address.base, offset);
+    Value* all = llvm::PoisonValue::get(llvm::FixedVectorType::get(b_.getPtrTy(), lanes_.width));
+    for (uint64_t k = 0; k < lanes_.width; ++k)
+      all = b_.CreateInsertElement(all, moved(first, b_.getInt64(k), address.step), k);
+    return all;
+  }
   llvm::Type* const type = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_.width);
   Value* bytes = b_.CreateMul(b_.CreateStepVector(type), widen(address.step));
   if (address.offsets != nullptr) bytes = b_.CreateAdd(bytes, address.offsets);

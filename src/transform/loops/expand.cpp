@@ -29,6 +29,9 @@ constexpr int64_t kBlock = 64;
 constexpr int64_t kFewIterations = 8;
 /// Loops with more nodes are left as they are: they are written twice.
 constexpr size_t kMostNodes = 400;
+/// Where lanes are in different rows of memory, each element is fetched for itself: longer rows are faster
+/// one after the other.
+constexpr int64_t kLongestRow = 48;
 
 /// How a view gets an axis of iterations.
 enum class Axis : uint8_t { None, OfBlock, OfLoop };
@@ -38,6 +41,9 @@ struct Expanded {
   Nodes allocs;
   std::map<uint32_t, Axis> views;
   std::unordered_map<uint32_t, NodeId> offsets;  ///< of views along the loop, where its iteration 0 has them
+  std::map<uint32_t, size_t> arms;  ///< of branches by what is known before, the one that lanes can run
+  Nodes counts = {};                ///< of loops inside, as far as they are known before
+  bool in_rows = false;             ///< lanes are in different rows of some memory
 };
 
 class ExpandJudge {
@@ -51,9 +57,9 @@ class ExpandJudge {
     if (!is_plain) return std::nullopt;
     const NodeId count = f_.operand(loop_, 0);
     if (f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewIterations) return std::nullopt;
-    for (const NodeId node : f_.region_body(f_.region(loop_)))
-      if (f_.op(node) == Op::alloc) found_.allocs.push_back(node);
-    if (found_.allocs.empty()) return std::nullopt;
+    const bool makes_any = std::ranges::any_of(f_.region_body(f_.region(loop_)),
+                                               [&](NodeId node) { return f_.op(node) == Op::alloc; });
+    if (!makes_any) return std::nullopt;
     varies_[iteration().index] = true;
     if (!fits(f_.region(loop_)) || !any_loop_ || nodes_ > kMostNodes) return std::nullopt;
     return std::move(found_);
@@ -81,12 +87,12 @@ class ExpandJudge {
     const auto operands = f_.operands(node);
     switch (f_.op(node)) {
       case Op::result: return true;
-      case Op::alloc: return is_own(node) && is_outside_(operands[0]);
+      case Op::alloc: return fits_alloc(node);
       case Op::view: return fits_view(node);
       case Op::load:
       case Op::store: return fits_access(node);
-      case Op::for_:
-      case Op::if_: return fits_with_regions(node);
+      case Op::for_: return fits_with_regions(node);
+      case Op::if_: return is_outside_(operands[0]) ? fits_by_arms(node) : fits_with_regions(node);
       default: break;
     }
     varies_[node.index] = std::ranges::any_of(operands, [&](NodeId value) { return varies(value); });
@@ -94,6 +100,11 @@ class ExpandJudge {
         std::ranges::any_of(operands, [&](NodeId value) { return is_own(value) || has_axis(value); });
     if (f_[node].region_count > 0 || !ir::info(f_.op(node)).effects.pure() || has_own) return false;
     return f_.type(node).is_scalar() || !varies(node);
+  }
+  bool fits_alloc(NodeId node) {
+    if (loops_around_ > 0 || !is_outside_(f_.operand(node, 0))) return false;
+    if (!is_own(node)) found_.allocs.push_back(node);
+    return true;
   }
   bool has_axis(NodeId view) const { return found_.views.contains(view.index); }
 
@@ -151,7 +162,7 @@ class ExpandJudge {
     }
   }
 
-  /// Lanes find neighbours, or all the same.
+  /// Lanes find neighbours, all the same, or each something in a row of its own.
   bool fits_access(NodeId node) {
     const auto operands = f_.operands(node);
     const NodeId view = operands[0];
@@ -163,8 +174,20 @@ class ExpandJudge {
       if (!has_axis(view) && f_.op(node) == Op::load) varies_[node.index] = false;
       return has_axis(view) || f_.op(node) == Op::load;
     }
-    const bool steps = !has_axis(view) && indices.back() == iteration() && is_contiguous_at_end(view);
-    return steps && std::ranges::all_of(indices.first(rank - 1), is_same);
+    if (has_axis(view) || is_own_view(view)) return false;
+    if (indices.back() != iteration() || !is_contiguous_at_end(view)) found_.in_rows = true;
+    const auto moving = std::ranges::find_if_not(indices, is_same);
+    return moves(*moving) && std::all_of(moving + 1, indices.end(), is_same);
+  }
+  bool is_own_view(NodeId view) const { return f_.op(view) == Op::view && is_own(f_.operand(view, 0)); }
+  /// Whether an index grows by one from iteration to iteration.
+  bool moves(NodeId index) const {
+    if (index == iteration()) return true;
+    if (f_.op(index) != Op::add)
+      return f_.op(index) == Op::subtract && !varies(f_.operand(index, 1)) && moves(f_.operand(index, 0));
+    for (const size_t i : {0, 1})
+      if (!varies(f_.operand(index, 1 - i))) return moves(f_.operand(index, i));
+    return false;
   }
   bool is_contiguous_at_end(NodeId view) const {
     if (f_.op(view) == Op::view) return is_number(f_.operands(view).back(), size_of(view));
@@ -176,17 +199,58 @@ class ExpandJudge {
     const auto is_scalar = [&](NodeId value) { return f_.type(value).is_scalar(); };
     if (!std::ranges::all_of(f_.operands(node), is_scalar)) return false;
     if (f_.op(node) == Op::for_) {
-      if (varies(f_.operand(node, 0))) return false;
+      const NodeId count = f_.operand(node, 0);
+      if (varies(count)) return false;
+      if (is_outside_(count)) found_.counts.push_back(count);
       any_loop_ = true;
     }
+    const int around = loops_around_;
+    if (f_.op(node) == Op::for_) ++loops_around_;
     for (const NodeId result : f_.results_of(node)) varies_[result.index] = true;
     for (size_t i = 0; i < f_[node].region_count; ++i) {
       const auto parameters = f_.region_parameters(f_.region(node, i));
       for (size_t k = f_.op(node) == Op::for_ ? 1 : 0; k < parameters.size(); ++k)
         varies_[parameters[k].index] = true;
-      if (!fits(f_.region(node, i))) return false;
+      if (!fits(f_.region(node, i))) return loops_around_ = around, false;
     }
+    loops_around_ = around;
     return true;
+  }
+
+  /// A branch that all iterations take alike: where lanes cannot run one of its arms, or arms make arrays,
+  /// the loop is taken for one of them, that of the smaller arrays.
+  bool fits_by_arms(NodeId node) {
+    const Found before{found_, nodes_, any_loop_};
+    if (fits_with_regions(node) && found_.allocs.size() == before.found.allocs.size()) return true;
+    const auto is_scalar = [&](NodeId result) { return f_.type(result).is_scalar(); };
+    if (!std::ranges::all_of(f_.results_of(node), is_scalar)) return false;
+    std::optional<Found> best;
+    for (const size_t arm : {0, 1}) {
+      take(before);
+      if (!fits(f_.region(node, arm))) continue;
+      if (best && bytes_in(best->found) <= bytes_in(found_)) continue;
+      found_.arms[node.index] = arm;
+      best = {found_, nodes_, any_loop_};
+    }
+    if (best) take(*best);
+    return best.has_value();
+  }
+  struct Found {
+    Expanded found;
+    size_t nodes;
+    bool any_loop;
+  };
+  void take(const Found& other) {
+    found_ = other.found;
+    nodes_ = other.nodes;
+    any_loop_ = other.any_loop;
+  }
+  int64_t bytes_in(const Expanded& found) const {
+    int64_t all = 0;
+    for (const NodeId alloc : found.allocs)
+      if (const NodeId size = f_.operand(alloc, 0); f_.is_constant(size))
+        all += f_.constant(size).as<int64_t>();
+    return all;
   }
 
   const Function& f_;
@@ -196,6 +260,7 @@ class ExpandJudge {
   Expanded found_;
   bool any_loop_ = false;
   size_t nodes_ = 0;
+  int loops_around_ = 0;
 };
 
 class Expander : public Rewriter {
@@ -248,6 +313,13 @@ class Expander : public Rewriter {
                                            loops_.less_equal(sizes.back(), left)));
       left = loops_.subtract(left, loops_.minimum(sizes.back(), left));
     }
+    for (const auto& [branch, arm] : found.arms) {
+      const NodeId taken = outside(loop, source_.operand(NodeId(branch), 0));
+      fits = loops_.both(fits, arm == 0 ? taken : b_.make(Op::invert, {taken}));
+    }
+    if (found.in_rows)
+      for (const NodeId inner : found.counts)
+        fits = loops_.both(fits, loops_.less_equal(outside(loop, inner), b_.index(kLongestRow)));
     const auto in_lanes = [&] {
       made_views_.clear();
       make_views(loop, Axis::OfLoop, found);
@@ -290,6 +362,13 @@ class Expander : public Rewriter {
   void visit_inside(NodeId id) {
     const Op op = source_.op(id);
     if (op == Op::alloc) return bind(id, own_[id.index]);
+    if (const auto taken = expanded_->arms.find(id.index); taken != expanded_->arms.end()) {
+      const RegionId arm = source_.region(id, taken->second);
+      visit_body(arm);
+      const Nodes values = use_all(source_.operands(source_.terminator(arm)));
+      for (size_t i = 0; i < values.size(); ++i) bind(source_.result(id, i), values[i]);
+      return;
+    }
     if (op == Op::view && expanded_->views.contains(id.index)) return bind(id, made_views_.at(id.index));
     const bool is_access = op == Op::load || op == Op::store;
     if (!is_access || !expanded_->views.contains(source_.operand(id, 0).index)) return clone(id);
