@@ -76,6 +76,145 @@ def of_the_iteration_before(x, a):
     return out
 
 
+def rows(x, a):
+    """Each row of x, into a row of the result."""
+    out = np.empty((x.shape[0], len(a)))
+    for k in range(x.shape[0]):
+        own = np.zeros(len(a))
+        for i in range(len(a)):
+            own[i] = x[k, i % x.shape[1]] * a[i]
+        for i in range(len(a)):
+            out[k, i] = own[i] - own[len(a) - 1 - i]
+    return out
+
+
+def rows_by_a_choice(x, a):
+    """One arm makes an array of its own, and loops in it depend on it."""
+    out = np.zeros((x.shape[0] + 1, len(a)))
+    for k in range(x.shape[0]):
+        own = np.zeros(len(a))
+        last = 0.0
+        if len(a) > 20:
+            other = np.empty(len(a))
+            for i in range(len(a)):
+                other[i] = x[k, 0] + a[i]
+            for i in range(len(a)):
+                own[i] = other[len(a) - 1 - i] * a[i]
+            last = own[0]
+        else:
+            for i in range(len(a)):
+                own[i] = x[k, i % x.shape[1]] / a[i]
+                last = own[i]
+        for i in range(len(a)):
+            out[k + 1, i] = own[i] * last
+    return out
+
+
+def rows_of_the_iteration_before(x, a):
+    """Each row needs the one before."""
+    out = np.zeros((x.shape[0] + 1, len(a)))
+    for k in range(x.shape[0]):
+        own = np.empty(len(a))
+        for i in range(len(a)):
+            own[i] = out[k, len(a) - 1 - i] + x[k, i % x.shape[1]]
+        for i in range(len(a)):
+            out[k + 1, i] = own[i] * a[i]
+    return out
+
+
+def rows_that_raise(x, a):
+    """The index of the last elements is out of bounds for some lengths."""
+    out = np.zeros((x.shape[0], len(a)))
+    for k in range(x.shape[0]):
+        own = np.zeros(len(a))
+        for i in range(len(a)):
+            own[i] = x[k, i] * a[i]
+        for i in range(len(a)):
+            out[k, i] = own[len(a) - 1 - i]
+    return out
+
+
+def into_rows(out, x, a):
+    for k in range(out.shape[0]):
+        own = np.zeros(len(a))
+        for i in range(len(a)):
+            own[i] = x[k, i] * a[i] + own[i - 1]
+        for i in range(len(a)):
+            out[k, i] = own[len(a) - 1 - i]
+
+
+@pytest.mark.parametrize("vectors", ["scalar", "sse", "avx2"])
+@pytest.mark.parametrize("function", [rows, rows_by_a_choice, rows_of_the_iteration_before], ids=lambda f: f.__name__)
+def test_rows(function, vectors, monkeypatch):
+    monkeypatch.setenv("INGOT_VECTORS", vectors)
+    compiled = [jitted(function, mode) for mode in MODES]
+    random = np.random.default_rng(8)
+    for count in COUNTS:
+        for length in (0, 1, 2, 19, 21, 47, 48, 49, 70):
+            x, a = random.standard_normal((count, 3)), random.standard_normal(length)
+            x[::7, 0], x[::5, 1], a[::11] = -0.0, np.inf, np.nan
+            for given in (x, np.asfortranarray(x), np.repeat(x, 2, axis=0)[::-2]):
+                with np.errstate(all="ignore"):
+                    wanted = function(given, a)
+                for one in compiled:
+                    assert one(given, a).tobytes() == wanted.tobytes(), (count, length)
+
+
+def test_rows_that_raise():
+    compiled = [jitted(rows_that_raise, mode) for mode in MODES]
+    random = np.random.default_rng(9)
+    for count in COUNTS:
+        for length in (4, 5):
+            x, a = random.standard_normal((count, 4)), random.standard_normal(length)
+            for one in compiled:
+                if length > x.shape[1] and count > 0:
+                    with pytest.raises(IndexError):
+                        one(x, a)
+                else:
+                    assert one(x, a).tobytes() == rows_that_raise(x, a).tobytes()
+
+
+def test_rows_that_overlap():
+    """Rows of the result that share elements, with each other and with what is read, are written in order."""
+    compiled = [jitted(into_rows, mode) for mode in MODES]
+    random = np.random.default_rng(10)
+    for count in COUNTS:
+        for length in (1, 3, 8):
+            a = random.standard_normal(length)
+            memory = random.standard_normal(2 * (count + 1) * length + 8)
+
+            def view(memory, first, step, count=count, length=length):
+                return np.lib.stride_tricks.as_strided(memory[first:], (count, length), (8 * step, 8))
+
+            for step, first, other in ((1, 0, 2), (length, 0, length), (1, 3, 0), (0, 1, 0), (length, 0, 0), (2, 5, 1)):
+                wanted = memory.copy()
+                into_rows(view(wanted, first, step), view(wanted, other, step), a)
+                for one in compiled:
+                    got = memory.copy()
+                    one(view(got, first, step), view(got, other, step), a)
+                    assert got.tobytes() == wanted.tobytes(), (count, length, step, first, other)
+
+
+def valley(x):
+    total = 0.0
+    for i in range(len(x) - 1):
+        total += 100.0 * (x[i + 1] - x[i] * x[i]) ** 2 + (1.0 - x[i]) ** 2
+    return total
+
+
+def test_gradients_of_rows():
+    """The gradients at many points are those at each of them."""
+    one, all_rows = ingot.jit(ingot.grad(valley)), ingot.jit(ingot.vmap(ingot.grad(valley)))
+    random = np.random.default_rng(11)
+    for count in (1, 8, 9, 10, 66, 131):
+        for length in (1, 2, 3, 16, 31, 32, 33, 34, 48, 49, 50, 200):
+            x = random.standard_normal((count, length))
+            x[count // 2, length // 2] = np.nan
+            for given in (x, np.asfortranarray(x), x[:, ::-1]):
+                wanted = np.stack([one(np.ascontiguousarray(row)) for row in given])
+                assert np.array_equal(all_rows(given), wanted, equal_nan=True), (count, length)
+
+
 @pytest.mark.parametrize("vectors", ["scalar", "sse", "avx2"])
 @pytest.mark.parametrize("function", [columns, of_one_memory, of_narrow_numbers, of_the_iteration_before], ids=lambda f: f.__name__)
 def test_values(function, vectors, monkeypatch):
