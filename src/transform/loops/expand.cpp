@@ -33,8 +33,8 @@ constexpr size_t kMostNodes = 400;
 /// one after the other.
 constexpr int64_t kLongestRow = 48;
 
-/// How a view gets an axis of iterations.
-enum class Axis : uint8_t { None, OfBlock, OfLoop };
+/// How a view gets an axis of iterations: of rows it is the first one, else the last.
+enum class Axis : uint8_t { None, OfBlock, OfLoop, OfRows };
 
 /// A loop that is taken.
 struct Expanded {
@@ -45,6 +45,18 @@ struct Expanded {
   Nodes counts = {};                ///< of loops inside, as far as they are known before
   bool in_rows = false;             ///< lanes are in different rows of some memory
 };
+
+/// Whether a number of bytes is seen to be one of elements.
+bool is_multiple(const Function& f, NodeId bytes, int64_t size) {
+  if (f.is_constant(bytes)) return f.constant(bytes).as<int64_t>() % size == 0;
+  const auto part = [&](size_t i) { return is_multiple(f, f.operand(bytes, i), size); };
+  switch (f.op(bytes)) {
+    case Op::multiply: return part(0) || part(1);
+    case Op::add:
+    case Op::subtract: return part(0) && part(1);
+    default: return false;
+  }
+}
 
 class ExpandJudge {
  public:
@@ -115,7 +127,7 @@ class ExpandJudge {
     if (is_own(operands[0])) {
       const auto rank = static_cast<size_t>(f_.type(view).rank());
       const auto strides = operands.subspan(2 + rank, rank);
-      const auto is_whole = [&](NodeId bytes) { return is_multiple(bytes, size); };
+      const auto is_whole = [&](NodeId bytes) { return is_multiple(f_, bytes, size); };
       if (!are_outside(operands.subspan(1)) || !is_whole(operands[1])) return false;
       if (!std::ranges::all_of(strides, is_whole)) return false;
       const auto before = std::ranges::find_if(
@@ -127,7 +139,11 @@ class ExpandJudge {
     if (!is_outside_(operands[0]) || !are_outside(operands.subspan(2))) return false;
     if (is_outside_(operands[1])) return true;
     const NodeId start = start_of(operands[1], size);
-    if (!start) return false;
+    if (!start) {
+      found_.views[view.index] = Axis::OfRows;
+      found_.in_rows = true;
+      return is_affine(operands[1]);
+    }
     found_.views[view.index] = Axis::OfLoop;
     found_.offsets[view.index] = start;
     return true;
@@ -148,18 +164,17 @@ class ExpandJudge {
       if (f_.operand(node, i) == iteration() && is_number(f_.operand(node, 1 - i), size)) return true;
     return false;
   }
+  /// Whether a number grows by the same from iteration to iteration.
+  bool is_affine(NodeId node) {
+    if (is_outside_(node) || node == iteration()) return true;
+    const Op op = f_.op(node);
+    if (op != Op::add && op != Op::subtract && op != Op::multiply) return false;
+    const auto operands = f_.operands(node);
+    if (op == Op::multiply && !is_outside_(operands[0]) && !is_outside_(operands[1])) return false;
+    return is_affine(operands[0]) && is_affine(operands[1]);
+  }
   bool is_number(NodeId node, int64_t number) const {
     return f_.is_constant(node) && f_.constant(node).as<int64_t>() == number;
-  }
-  bool is_multiple(NodeId bytes, int64_t size) const {
-    if (f_.is_constant(bytes)) return f_.constant(bytes).as<int64_t>() % size == 0;
-    const auto part = [&](size_t i) { return is_multiple(f_.operand(bytes, i), size); };
-    switch (f_.op(bytes)) {
-      case Op::multiply: return part(0) || part(1);
-      case Op::add:
-      case Op::subtract: return part(0) && part(1);
-      default: return false;
-    }
   }
 
   /// Lanes find neighbours, all the same, or each something in a row of its own.
@@ -170,6 +185,8 @@ class ExpandJudge {
     const auto indices = operands.subspan(1, rank);
     const auto is_same = [&](NodeId index) { return !varies(index); };
     if (f_.op(node) == Op::load) varies_[node.index] = true;
+    else if (has_axis(view) && found_.views.at(view.index) == Axis::OfRows)
+      return false;  // which may overlap
     if (std::ranges::all_of(indices, is_same)) {
       if (!has_axis(view) && f_.op(node) == Op::load) varies_[node.index] = false;
       return has_axis(view) || f_.op(node) == Op::load;
@@ -323,6 +340,7 @@ class Expander : public Rewriter {
     const auto in_lanes = [&] {
       made_views_.clear();
       make_views(loop, Axis::OfLoop, found);
+      make_views(loop, Axis::OfRows, found);
       // Each block makes its arrays, so that threads may share the blocks.
       const bool are_shared = ir::has_threads(ir::schedule_of(source_, loop));
       loops_.blocks(count, b_.index(kBlock), are_shared, [&](NodeId first, NodeId iterations) {
@@ -331,6 +349,7 @@ class Expander : public Rewriter {
           const Nodes bytes{loops_.multiply(sizes[i], b_.index(kBlock))};
           own_[alloc.index] = b_.make(Op::alloc, bytes, source_.attributes(alloc), source_.type(alloc));
         }
+        make_elements(loop, found);
         make_views(loop, Axis::OfBlock, found);
         expanded_ = &found;
         write_block(loop, first, iterations);
@@ -343,7 +362,52 @@ class Expander : public Rewriter {
   }
   void make_views(NodeId loop, Axis wanted, const Expanded& found) {
     for (const auto& [view, axis] : found.views)
-      if (axis == wanted) make_view(loop, NodeId(view), axis, found);
+      if (axis == wanted && !elements_.contains(view)) make_view(loop, NodeId(view), axis, found);
+  }
+  /// Of an array that iterations see through different views, all elements are found in one: those of other
+  /// iterations are seen to be others.
+  void make_elements(NodeId loop, const Expanded& found) {
+    elements_.clear();
+    std::map<std::pair<uint32_t, base::DType>, NodeId> wholes;
+    const auto is_other = [&](NodeId view, NodeId other) {
+      return source_.operand(view, 0) == source_.operand(other, 0) && !is_alike(view, other);
+    };
+    for (const auto& [number, axis] : found.views) {
+      const NodeId view(number);
+      const bool differs = std::ranges::any_of(
+          found.views, [&](const auto& other) { return is_other(view, NodeId(other.first)); });
+      if (axis != Axis::OfBlock || !differs) continue;
+      const base::DType dtype = source_.type(view).dtype();
+      const auto size = static_cast<int64_t>(base::size_of(dtype));
+      const NodeId alloc = source_.operand(view, 0);
+      const auto [whole, is_new] = wholes.try_emplace({alloc.index, dtype});
+      if (is_new) {
+        const NodeId bytes = outside(loop, source_.operand(alloc, 0));
+        const NodeId rows = b_.make(Op::floor_divide, {bytes, b_.index(size)});
+        const Nodes lengths{rows, b_.index(kBlock)};
+        const Nodes strides{b_.index(size * kBlock), b_.index(size)};
+        whole->second = loops_.view(own_.at(alloc.index), b_.index(0), lengths, strides,
+                                    Type::view(dtype, 2, source_.type(view).space()));
+      }
+      const auto rank = static_cast<size_t>(source_.type(view).rank());
+      Elements& made = elements_[number];
+      made = {whole->second, elements_in(loop, source_.operand(view, 1), size), {}};
+      for (const NodeId stride : source_.operands(view).subspan(2 + rank))
+        made.strides.push_back(elements_in(loop, stride, size));
+    }
+  }
+  NodeId elements_in(NodeId loop, NodeId bytes, int64_t size) {
+    if (source_.is_constant(bytes)) return b_.index(source_.constant(bytes).as<int64_t>() / size);
+    const NodeId left = source_.operand(bytes, 0);
+    const NodeId right = source_.operand(bytes, 1);
+    if (source_.op(bytes) == Op::multiply) {
+      const bool is_left = is_multiple(source_, left, size);
+      return loops_.multiply(elements_in(loop, is_left ? left : right, size),
+                             outside(loop, is_left ? right : left));
+    }
+    const NodeId a = elements_in(loop, left, size);
+    const NodeId b = elements_in(loop, right, size);
+    return source_.op(bytes) == Op::add ? loops_.add(a, b) : loops_.subtract(a, b);
   }
   void write_block(NodeId loop, NodeId first, NodeId iterations) {
     set_location(loop);
@@ -369,14 +433,25 @@ class Expander : public Rewriter {
       for (size_t i = 0; i < values.size(); ++i) bind(source_.result(id, i), values[i]);
       return;
     }
+    if (op == Op::view && elements_.contains(id.index)) return;
     if (op == Op::view && expanded_->views.contains(id.index)) return bind(id, made_views_.at(id.index));
     const bool is_access = op == Op::load || op == Op::store;
     if (!is_access || !expanded_->views.contains(source_.operand(id, 0).index)) return clone(id);
     const NodeId view = source_.operand(id, 0);
+    if (const auto one = elements_.find(view.index); one != elements_.end()) {
+      NodeId row = one->second.start;
+      for (size_t i = 0; i < one->second.strides.size(); ++i)
+        row = loops_.add(row, loops_.multiply(use(source_.operand(id, 1 + i)), one->second.strides[i]));
+      Nodes place{one->second.whole, row, lane_};
+      if (op == Op::store) place.push_back(use(source_.operands(id).back()));
+      set_location(id);
+      return bind(id, b_.make(op, place));
+    }
     Nodes operands = use_all(source_.operands(id));
     const auto rank = static_cast<ptrdiff_t>(source_.type(view).rank());
-    const bool of_block = expanded_->views.at(view.index) == Axis::OfBlock;
-    operands.insert(operands.begin() + 1 + rank, of_block ? lane_ : iteration_);
+    const Axis axis = expanded_->views.at(view.index);
+    operands.insert(operands.begin() + 1 + (axis == Axis::OfRows ? 0 : rank),
+                    axis == Axis::OfBlock ? lane_ : iteration_);
     set_location(id);
     bind(id, b_.make(op, operands));
   }
@@ -387,6 +462,7 @@ class Expander : public Rewriter {
     const auto operands = source_.operands(id);
     for (const auto& [other, made] : made_views_)
       if (is_alike(NodeId(other), id)) return void(made_views_[id.index] = made);
+    if (axis == Axis::OfRows) return void(made_views_[id.index] = view_of_rows(loop, id));
     const bool of_block = axis == Axis::OfBlock;
     const NodeId block = b_.index(kBlock);
     const auto spread = [&](NodeId bytes) {
@@ -405,6 +481,39 @@ class Expander : public Rewriter {
     else if (found.offsets.at(id.index) != operands[1]) offset = outside(loop, found.offsets.at(id.index));
     made_views_[id.index] = loops_.view(buffer, offset, lengths, strides,
                                         Type::view(type.dtype(), static_cast<int>(rank) + 1, type.space()));
+  }
+  NodeId view_of_rows(NodeId loop, NodeId id) {
+    const Type type = source_.type(id);
+    const auto rank = static_cast<size_t>(type.rank());
+    const auto operands = source_.operands(id);
+    const auto [start, step] = parts_of(loop, operands[1]);
+    Nodes lengths{use(source_.operand(loop, 0))};
+    Nodes strides{step};
+    for (const NodeId length : operands.subspan(2, rank)) lengths.push_back(outside(loop, length));
+    for (const NodeId stride : operands.subspan(2 + rank)) strides.push_back(outside(loop, stride));
+    return loops_.view(outside(loop, operands[0]), start, lengths, strides,
+                       Type::view(type.dtype(), static_cast<int>(rank) + 1, type.space()));
+  }
+  /// What a number is in iteration 0, and by how much it grows with each one.
+  std::pair<NodeId, NodeId> parts_of(NodeId loop, NodeId old) {
+    if (old == source_.region_parameters(source_.region(loop))[0]) return {b_.index(0), b_.index(1)};
+    if (!grows(loop, old)) return {outside(loop, old), b_.index(0)};
+    const Op op = source_.op(old);
+    const NodeId left = source_.operand(old, 0);
+    const NodeId right = source_.operand(old, 1);
+    const auto a = parts_of(loop, left);
+    const auto b = parts_of(loop, right);
+    if (op == Op::add) return {loops_.add(a.first, b.first), loops_.add(a.second, b.second)};
+    if (op == Op::subtract) return {loops_.subtract(a.first, b.first), loops_.subtract(a.second, b.second)};
+    const bool left_grows = grows(loop, left);
+    const NodeId factor = left_grows ? b.first : a.first;
+    return {loops_.multiply(a.first, b.first), loops_.multiply(left_grows ? a.second : b.second, factor)};
+  }
+  /// Whether a number is computed from that of the iteration.
+  bool grows(NodeId loop, NodeId old) const {
+    if (old == source_.region_parameters(source_.region(loop))[0]) return true;
+    return source_.encloses(loop, old) &&
+           std::ranges::any_of(source_.operands(old), [&](NodeId operand) { return grows(loop, operand); });
   }
   bool is_alike(NodeId view, NodeId other) const {
     if (source_.type(view) != source_.type(other)) return false;
@@ -425,8 +534,14 @@ class Expander : public Rewriter {
   std::unordered_map<uint32_t, NodeId> outside_;
   std::unordered_map<uint32_t, NodeId> own_;  ///< by alloc of the source
   std::map<uint32_t, NodeId> made_views_;     ///< by view of the source
-  const Expanded* expanded_ = nullptr;        ///< the loop that is being written in lanes; null: none
-  NodeId lane_;                               ///< the iteration of the block, and of the loop
+  struct Elements {
+    NodeId whole;   ///< all rows of an array
+    NodeId start;   ///< the first row of a view
+    Nodes strides;  ///< ... and how many rows apart the next ones are
+  };
+  std::map<uint32_t, Elements> elements_;  ///< by view of the source, where it is one of several
+  const Expanded* expanded_ = nullptr;     ///< the loop that is being written in lanes; null: none
+  NodeId lane_;                            ///< the iteration of the block, and of the loop
   NodeId iteration_;
 };
 
