@@ -31,7 +31,7 @@ NodeId Lowering::evaluated_element(NodeId old, Indices indices) {
     case Op::transpose:
     case Op::slice:
     case Op::squeeze:
-    case Op::expand: return element_of_rearrangement(old, indices);
+    case Op::expand: return element(source_.operand(old, 0), place_before(old, indices));
     case Op::reduce: return element_of_short(old, indices);
     case Op::sized: return element(source_.operand(old, 0), indices);
     default: return element_of_elementwise(old, indices);
@@ -89,10 +89,6 @@ Nodes Lowering::place_before(NodeId old, Indices indices) {
       if (!listed(i)) at[next++] = indices[i];
   }
   return at;
-}
-
-NodeId Lowering::element_of_rearrangement(NodeId old, Indices indices) {
-  return element(source_.operand(old, 0), place_before(old, indices));
 }
 
 void Lowering::add_reads(Whole& to, const Whole& from) {
@@ -296,7 +292,13 @@ void Lowering::lower_write(NodeId id) {
     };
     if (held) all.strides.push_back(strides_of_view(held->view));
     else collect_strides(x, all.strides);
-    if (!may_read(whole(x), root)) all.whole = whole_around(old_view);
+    // Iterations that write to parts of their own are seen to be independent by the indices of the whole.
+    NodeId around = old_view;
+    while (source_.op(around) == Op::slice || source_.op(around) == Op::squeeze ||
+           source_.op(around) == Op::transpose)
+      around = source_.operand(around, 0);
+    if (crosses_loop(source_[old_view].parent, source_[around].parent) && !may_read(whole(x), root))
+      all.whole = around;
     if (!held && !all.whole && is_contiguous(view) && is_flat(x)) all.flat = {x};
     store_elements(all);
     return Nodes();

@@ -151,7 +151,6 @@ class Lowering : public Rewriter {
   NodeId element_of_elementwise(NodeId old, Indices indices);
   NodeId element_of_broadcast(NodeId old, Indices indices);
   Nodes place_before(NodeId old, Indices indices);
-  NodeId element_of_rearrangement(NodeId old, Indices indices);
   bool is_pointwise(NodeId old) const;
   bool repeats_nothing(NodeId old) const;
   Work work_of(NodeId old) const;
@@ -195,7 +194,6 @@ class Lowering : public Rewriter {
     NodeId part = {};                      ///< the one view, of the source, that is a part of `whole`
     NodeId whole = {};                     ///< of the source; none: elements are stored in `views`
   };
-  NodeId whole_around(NodeId part) const;
   void store_at(const Elements& all, Indices at);
   void nest_tiles(const Nodes& lengths, const std::function<void(const Nodes&, const Nodes&)>& tile);
   void store_tile(const Elements& all, const Nodes& first, const Nodes& counts);

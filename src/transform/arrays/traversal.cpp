@@ -152,16 +152,6 @@ void Lowering::store_tile(const Elements& all, const Nodes& first, const Nodes& 
   });
 }
 
-/// The view from outside a loop that a part of it is made of in the loop: iterations that write to parts of
-/// their own are seen to be independent by its indices. None: it is no such part.
-NodeId Lowering::whole_around(NodeId part) const {
-  NodeId whole = part;
-  while (source_.op(whole) == Op::slice || source_.op(whole) == Op::squeeze ||
-         source_.op(whole) == Op::transpose)
-    whole = source_.operand(whole, 0);
-  return whole != part && crosses_loop(source_[part].parent, source_[whole].parent) ? whole : NodeId();
-}
-
 void Lowering::store_at(const Elements& all, Indices at) {
   const Nodes values = all.values(at);
   if (all.whole) {
