@@ -57,9 +57,6 @@ class LaneBody : public Body {
   std::vector<size_t> reductions_at_once(NodeId id, std::span<Reduction> reductions) const;
   Parts emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, size_t begin, size_t count,
                             llvm::Value* first, llvm::Value* in_block, const Parts& running);
-  unsigned lanes_of_group(NodeId id, std::span<Reduction> reductions) const;
-  Parts emit_groups_of_lanes(NodeId id, std::span<Reduction> reductions, size_t skipped, unsigned few,
-                             const Parts& start, llvm::Value* first, llvm::Value* in_block);
   Parts emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
                              const Parts& starts);
   Parts emit_blocks_compactly(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,

@@ -257,65 +257,6 @@ std::vector<size_t> LaneBody::reductions_at_once(NodeId id, std::span<Reduction>
   return counts;
 }
 
-/// How many of the lanes of some reductions are computed at once: those of two registers, where elementary
-/// functions of all lanes take more registers than there are.
-unsigned LaneBody::lanes_of_group(NodeId id, std::span<Reduction> reductions) const {
-  constexpr unsigned kRegisters = 2;
-  const unsigned all = lanes_of_reductions(id);
-  unsigned widest = 8;
-  for (const Reduction& reduction : reductions) {
-    // The first contribution of others fills all lanes.
-    if (!reduction.ordered() || reduction.starts_from_first()) return all;
-    for (llvm::Type* type : reduction.types()) widest = std::max(widest, type->getScalarSizeInBits());
-  }
-  const bool is_long =
-      ir::any_within(source_, source_.region(id), [&](NodeId node) { return ir::is_long(source_.op(node)); });
-  const auto bits = static_cast<unsigned>(unit_.target.machine.vector_bits);
-  return is_long && !is_masked_throughout(id) ? std::min(all, kRegisters * bits / widest) : all;
-}
-
-/// As `emit_block_of_lanes`, of reductions whose contributions follow `skipped` parts of others, so many
-/// lanes at a time, which are kept in memory.
-Parts LaneBody::emit_groups_of_lanes(NodeId id, std::span<Reduction> reductions, size_t skipped, unsigned few,
-                                     const Parts& start, Value* first, Value* in_block) {
-  const unsigned lane_count = lanes_of_reductions(id);
-  llvm::SmallVector<llvm::AllocaInst*, 4> homes;
-  for (Value* part : start) {
-    homes.push_back(lane_home(part->getType()));
-    b_.CreateStore(part, homes.back());
-  }
-  const auto step = [&](Value* i, const Lanes& steps) {
-    Value* const at = b_.CreateAnd(i, b_.getInt64(lane_count - 1));
-    Parts places;
-    Parts before;
-    for (llvm::AllocaInst* home : homes) {
-      llvm::Type* const number = home->getAllocatedType()->getScalarType();
-      places.push_back(b_.CreateGEP(number, home, at));
-      before.push_back(
-          b_.CreateAlignedLoad(llvm::FixedVectorType::get(number, few), places.back(), llvm::Align(1)));
-    }
-    Value* const k = b_.CreateAdd(first, i);
-    const Parts given = emit_lanes(steps, k);
-    const Parts after =
-        each_reduction(reductions, before, [&](Reduction& reduction, const Parts& own, size_t n) {
-          const auto from = given.begin() + skipped + n;
-          return reduction.accumulate_lanes(k, own, Parts(from, from + own.size()), steps.mask);
-        });
-    for (size_t n = 0; n < homes.size(); ++n) b_.CreateAlignedStore(after[n], places[n], llvm::Align(1));
-    return Parts();
-  };
-  const RegionId body = source_.region(id);
-  Value* const done = b_.CreateAnd(in_block, b_.CreateNeg(b_.getInt64(few)));
-  emit_counted(
-      done, {}, poll_of({&body, 1}) == Poll::Strip ? Poll::Never : Poll::Always,
-      [&](Value* i, const Parts&) { return std::optional(step(i, {.width = few, .loop = id})); }, few);
-  Value* const left = b_.CreateSub(in_block, done);
-  emit_when(b_, b_.CreateICmpNE(left, b_.getInt64(0)), [&] { step(done, lanes_below(id, few, left)); });
-  Parts all;
-  for (llvm::AllocaInst* home : homes) all.push_back(b_.CreateLoad(home->getAllocatedType(), home));
-  return all;
-}
-
 /// The lanes of reductions [begin, begin + count) after a block's iterations, `in_block` of them from `first`
 /// on.
 Parts LaneBody::emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, size_t begin, size_t count,
@@ -338,8 +279,6 @@ Parts LaneBody::emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, 
   const Parts start = each_reduction(taken, own_running, [](Reduction& reduction, const Parts& own, size_t) {
     return reduction.lanes(own);
   });
-  if (const unsigned few = lanes_of_group(id, taken); few < lane_count)
-    return emit_groups_of_lanes(id, taken, skipped, few, start, first, in_block);
   if (is_masked_throughout(id)) {
     Value* const up = b_.CreateAnd(b_.CreateAdd(in_block, b_.getInt64(lane_count - 1)), b_.CreateNeg(width));
     return emit_counted(
@@ -374,6 +313,8 @@ Parts LaneBody::emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions,
   const std::vector<size_t> counts = reductions_at_once(id, reductions);
   const auto block_of = [&](Value* block, const Parts& running) -> std::optional<Parts> {
     const auto [first, in_block] = range_of(blocks, block);
+    for (Reduction& reduction : reductions)
+      if (reduction.is_in_memory()) reduction.begin_block();
     Parts after;
     size_t begin = 0;
     for (size_t count : counts) {
@@ -387,6 +328,8 @@ Parts LaneBody::emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions,
       each_reduction(reductions.subspan(begin, count), lanes, fold);
       begin += count;
     }
+    for (Reduction& reduction : reductions)
+      if (reduction.is_in_memory()) reduction.end_block(block);
     return after;
   };
   return emit_each_block(id, reductions, blocks, starts, block_of);

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "base/error.h"
 #include "base/reduction.h"
 #include "codegen/branches.h"
 #include "ir/evaluate.h"
@@ -186,10 +185,11 @@ Parts Reduction::accumulate_lanes(Value* k, const Parts& lanes, const Parts& con
     return start;
   };
   if (is_in_memory()) {
-    INGOT_ASSERT(mask == nullptr, "codegen: lanes in memory are not masked");
     if (!has_identity_) emit_when(b_, b_.CreateICmpEQ(k, b_.getInt64(0)), [&] { fill(first_of_all()); });
     Value* const first = b_.CreateAnd(k, b_.getInt64(kLanes - 1));
-    store_lanes(combine(load_lanes(first, width_), wide), first);
+    const Parts before = load_lanes(first, width_);
+    const Parts both = combine(before, wide);
+    store_lanes(mask == nullptr ? both : scalars_.select(mask, both, before), first);
     return lanes;
   }
   Parts before = lanes;

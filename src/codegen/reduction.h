@@ -32,6 +32,7 @@ class Reduction {
   /// combiners that take any order have so many lanes; the lanes of others are in memory, where iterations
   /// may also be taken one by one (`begin_block`, `accumulate`, `end_block`).
   void set_width(uint64_t width);
+  bool is_in_memory() const { return ordered_ && width_ < kLanes; }
   /// The lanes at the begin of a block.
   Parts lanes(const Parts& running);
   /// Takes the contributions of iterations k ... k + width - 1, of those in the mask (null: all; the first
@@ -59,7 +60,6 @@ class Reduction {
   Parts add_block(llvm::Value* block, const Parts& value, const Parts& running);
 
  private:
-  bool is_in_memory() const { return ordered_ && width_ < kLanes; }
   /// @name Lanes in memory: of each part one after the other
   llvm::Value* lane_address(size_t part, llvm::Value* lane);
   Parts load_lanes(llvm::Value* first, uint64_t count);

@@ -82,18 +82,22 @@ class LaneCounter {
 
   bool is_float(NodeId id) const { return f_.type(id).is_scalar() && base::is_float(f_.type(id).dtype()); }
 
-  /// Of reductions that take any order, the lanes that leave registers for what iterations compute; 0: it
-  /// does not matter.
+  /// The lanes of reductions that leave registers for what iterations compute: of those that take any order,
+  /// and of long chains; 0: it does not matter.
   uint64_t lanes_for_values(NodeId loop) const {
     const RegionId body = f_.region(loop);
+    const auto few = [&](size_t registers) {
+      const uint64_t count = registers * lanes_of_register(body);
+      return count < static_cast<uint64_t>(base::kReductionLanes) ? count : 0;
+    };
+    if (waits(body)) return few(kRegistersOfLong);
     const auto combiners = f_.ints(loop);
     for (size_t i = 0; i < combiners.size(); ++i)
       if (ir::is_ordered(static_cast<Op>(combiners[i]), f_.type(f_.operand(loop, i + 1)).dtype())) return 0;
     const auto values = static_cast<size_t>(std::ranges::count_if(
         f_.region_body(body), [&](NodeId node) { return ir::info(f_.op(node)).elementwise; }));
     if (ir::has_loop(f_, body) || values <= machine_.registers / 2) return 0;
-    const uint64_t count = kRegistersOfValues * lanes_of_register(body);
-    return count < static_cast<uint64_t>(base::kReductionLanes) ? count : 0;
+    return few(kRegistersOfValues);
   }
 
   uint64_t lane_count(NodeId loop) const {
