@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/analyses/dependence.h"
@@ -293,8 +294,8 @@ class StripWriter : public Rewriter {
  private:
   /// Whether a loop, for which nothing is decided yet, has others in it.
   bool is_of_rows(NodeId id) const {
-    if (source_.op(id) != Op::for_ || source_.attribute(id, 1) != 0) return false;
-    const auto schedule = static_cast<ir::Schedule>(source_.attribute(id, 0));
+    if (source_.op(id) != Op::for_ || ir::width_of(source_, id) != 0) return false;
+    const ir::Schedule schedule = ir::schedule_of(source_, id);
     const bool is_open = schedule == ir::Schedule::Serial || schedule == ir::Schedule::Independent;
     return is_open && ir::has_loop(source_, source_.region(id));
   }
