@@ -361,14 +361,14 @@ def unplanned_parts(root: Path) -> list[str]:
 
 
 def wrong_imports(root: Path) -> list[str]:
-    """Imports against the plan: of a part that is not below, or inside of a function of another part where it does not name them."""
+    """Imports against the plan: of a part that is not below, or inside of a function where it does not name them."""
     found = []
     for each in python_imports(root):
         own, other = part_of(each.module), part_of(each.target)
         if other == "_ingot" or own == "ingot" and each.when == "types":
             continue
         if each.when == "late":
-            is_right = other == own or other in LATE.get(own, set())
+            is_right = other in LATE.get(own, set())
         elif each.when == "types":
             is_right = other in closure(PYTHON_PLAN, own) | TYPES.get(own, set())
         elif other == "_core":
