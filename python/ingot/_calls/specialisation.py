@@ -19,7 +19,7 @@ import numpy as np
 from .. import _devices, _errors, _ingot
 from .._cache import Keys, Restored, Stored, cache
 from .._devices import Loading
-from .._host import callbacks
+from .._host import callbacks, exceptions
 from .._host.callbacks import Held, call_host, kept_after, quick_calls, watches
 from .._ingot import Description
 from .._profile import OF_NO_FUNCTION, compiling
@@ -452,8 +452,6 @@ class Call:
         """The exception that a failure is."""
         if type(outcome) is not tuple:
             return None
-        from .._host import exceptions
-
         failure = [*outcome, self.specialisation.errors]
         return exceptions.exception(*failure)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import _errors, _ingot
 from .._ingot import Description
-from . import HostFunction
+from . import HostFunction, frames
 
 
 class Held:
@@ -215,8 +215,6 @@ def _quick_part(part: Description, texts: bool = False, containers: bool = False
 
 def come_through(error: BaseException, sites: tuple[_errors.Site, ...]) -> BaseException:
     """What a host function has raised, with the locations that it came through."""
-    from . import frames
-
     inner = error.__traceback__
     while inner is not None and inner.tb_frame.f_code.co_filename == __file__:
         inner = inner.tb_next
