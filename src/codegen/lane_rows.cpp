@@ -48,8 +48,8 @@ Value* LaneBody::load_of_rows(llvm::Type* number, Value* address, const RowEleme
   return b_.CreateShuffleVector(all, order);
 }
 
-/// The stores to all indices of the row that a store is to, by index, if nothing between them touches memory;
-/// else none.
+/// The stores to all indices of the row that a store is to, by index, if nothing between them touches memory
+/// and none of them is to an index again; else none.
 std::vector<ir::NodeId> LaneBody::stores_to_row(NodeId id, unsigned length) const {
   const auto operands = source_.operands(id);
   const auto rank = static_cast<size_t>(source_.type(operands[0]).rank());
@@ -71,8 +71,9 @@ std::vector<ir::NodeId> LaneBody::stores_to_row(NodeId id, unsigned length) cons
     ++count;
     return true;
   };
+  take(id);
   for (auto before = at; before != body.begin() && take(*std::prev(before)); --before) continue;
-  for (auto after = at; after != body.end() && take(*after); ++after) continue;
+  for (auto after = std::next(at); after != body.end() && take(*after); ++after) continue;
   return count == length ? found : std::vector<NodeId>();
 }
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ingot
-from support import MODES, jitted
+from support import MODES, check, jitted
 
 COUNTS = (0, 1, 7, 8, 9, 63, 64, 65, 130)
 
@@ -288,6 +288,36 @@ def test_arrays_that_a_cache_does_not_hold():
     random = np.random.default_rng(6)
     x, a = random.standard_normal((3, 70)), random.standard_normal(6_000)
     assert ingot.jit(of_one_memory)(x, a).tobytes() == of_one_memory(x, a).tobytes()
+
+
+def first_stored_again(x, out):
+    n = out.shape[1]
+    for k in range(out.shape[0]):
+        own = np.zeros(n)
+        for i in range(n):
+            own[i] = x[k, i]
+        for i in range(n):
+            out[k, i] = own[i]
+        out[k, 0] = 7.0
+
+
+def ends_stored_again(x, out):
+    n = out.shape[1]
+    for k in range(out.shape[0]):
+        own = np.zeros(n)
+        for i in range(n):
+            own[i] = x[k, i] * 2
+        for i in range(n):
+            out[k, i] = own[i]
+            out[k, n - 1 - i] = own[i] + 1
+        out[k, 0] = 7.0
+
+
+@pytest.mark.parametrize("function", [first_stored_again, ends_stored_again])
+@pytest.mark.parametrize("columns", [1, 2, 3, 4])
+def test_elements_of_short_rows_that_are_stored_again(function, columns):
+    for rows in (1, 7, 8, 9, 13, 40):
+        check(function, np.random.default_rng(rows).standard_normal((rows, columns)), np.zeros((rows, columns)))
 
 
 @pytest.mark.parametrize("mode", ["jacfwd", "jacrev"])

@@ -173,6 +173,7 @@ def test_powers_that_numpy_computes_by_other_functions(dtype):
         for exponent in (0.5, x.dtype.type(0.5), 2.0, -1):
             check(lambda x, e: x**e, x, exponent, bound=bound)
         check(lambda x: np.power(x, 0.5), x, bound=bound)
+        check(lambda x: np.float_power(x, 0.5), x, bound=bound)
 
 
 def power_of_scalar(x, n):

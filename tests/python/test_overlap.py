@@ -360,6 +360,35 @@ def test_loops_over_arrays_that_may_overlap_have_lanes(function, arguments):
     assert "vectorised by" in str(ingot.jit(function).explain(*arguments(np.arange(200.0)))).split("=== source")[0]
 
 
+def scaled_and_moved(x, w):
+    for i in range(len(w)):
+        for j in range(w.shape[1]):
+            w[i, j] *= 0.5
+    for i in range(len(w)):
+        for j in range(w.shape[1]):
+            w[i, j] += x[0]
+
+
+def moved_and_summed(x, w):
+    for i in range(len(w)):
+        for j in range(w.shape[1]):
+            w[i, j] -= 2.0
+    for i in range(len(w)):
+        s = 0.0
+        for j in range(w.shape[1]):
+            s += w[i, j]
+        x[i] = s
+
+
+def rows_in_turns(x, w):
+    n = min(w.shape[1], len(x))
+    for k in range(len(w) - 1):
+        for i in range(n):
+            w[k + 1, i] = x[i]
+        for i in range(n):
+            w[k, n - 1 - i] = x[i] * 2.0
+
+
 def backwards_through_own(x, w):
     """An iteration stores several elements, through an array of its own."""
     for j in range(w.shape[1]):
@@ -405,18 +434,21 @@ def sums_and_more(x, w):
             w[i, j] += j
 
 
-@pytest.mark.parametrize("function", [backwards_through_own, carried_down, added_down, running_sums, sums_and_more])
+WITH_WINDOWS = (backwards_through_own, carried_down, added_down, running_sums, sums_and_more, scaled_and_moved, moved_and_summed, rows_in_turns)
+
+
+@pytest.mark.parametrize("function", WITH_WINDOWS)
 @pytest.mark.parametrize("shape", [(5, 20), (8, 20), (19, 20), (24, 5), (70, 20), (7, 70)])
 @pytest.mark.parametrize("strides", [(8, 8), (16, 8), (0, 8), (8, 0), (8, 16)])
 def test_loops_that_store_through_windows(function, shape, strides):
     def whole(x, memory):
         w = windows(memory, shape, strides)
         jitted(function)(x, w) if compiled else function(x, w)
-        return memory
+        return np.concatenate([memory, x])
 
     x, results = np.arange(1.0, 101.0)[: max(shape)], []
     for compiled in (False, True):
-        results.append(whole(x, np.zeros(2000)))
+        results.append(whole(x.copy(), np.zeros(2000)))
     assert np.array_equal(*results)
 
 

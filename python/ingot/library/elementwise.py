@@ -59,7 +59,9 @@ def float_power(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> A
     a = np.asarray(x1)
     b = np.asarray(x2)
     at = np.complex128 if a.dtype.kind == "c" or b.dtype.kind == "c" else np.float64
-    return finished(np.power(a.astype(at), b.astype(at)), out, where, "float_power")
+    # Of one exponent, `np.power` takes roots, which have another sign of zero.
+    exponents = np.broadcast_to(b.astype(at), np.broadcast_shapes(a.shape, b.shape))
+    return finished(np.power(a.astype(at), exponents), out, where, "float_power")
 
 
 @implements(np.heaviside)

@@ -16,6 +16,7 @@
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/analyses/dependence.h"
+#include "transform/analyses/disjoint.h"
 #include "transform/analyses/known_equal.h"
 #include "transform/analyses/lane_judge.h"
 #include "transform/functions/simplify.h"
@@ -138,7 +139,15 @@ class Neighbours {
     if (nests != first_nests && !is_of_rows(loop)) return false;
     return nests || first_nests || fits_lanes(f_, loop, none_) == fits_lanes(f_, first, none_);
   }
+  /// Whether different elements of what a loop writes are at different locations.
+  bool writes_apart(NodeId loop) const {
+    const Layouts written = written_layouts(f_, loop);
+    return written.known && written.views.empty();
+  }
   bool keep_order(NodeId loop) const {
+    if (!writes_apart(loop) ||
+        !std::ranges::all_of(group_.loops, [&](NodeId each) { return writes_apart(each); }))
+      return false;
     // Nothing in one loop is made of what is computed in another: two at a time are all that there is.
     return std::ranges::none_of(group_.loops, [&](NodeId each) {
       return find_conflict_between(f_, std::array{f_.region(each), f_.region(loop)}, std::array{each, loop})
