@@ -351,7 +351,7 @@ def test_memory_is_used_again(function):
     assert text.count("alloc ") == (2 if function in (two, counted) else 1)
 
 
-@pytest.mark.parametrize("function", [together, seen_later, backwards, along, writes_to_the_first, begins_with_what_is_written])
+@pytest.mark.parametrize("function", [together, backwards, along, writes_to_the_first, begins_with_what_is_written])
 def test_memory_is_not_used_again(function):
     text = passes(function, numbers(40, 50), numbers(40, 50), 3)["reuse"]
     assert "materialize" in text[text.index(" for ") :]
