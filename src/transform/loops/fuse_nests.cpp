@@ -140,13 +140,13 @@ class Neighbours {
     return nests || first_nests || fits_lanes(f_, loop, none_) == fits_lanes(f_, first, none_);
   }
   /// Whether different elements of what a loop writes are at different locations.
-  bool writes_apart(NodeId loop) const {
+  bool writes_disjoint(NodeId loop) const {
     const Layouts written = written_layouts(f_, loop);
     return written.known && written.views.empty();
   }
   bool keep_order(NodeId loop) const {
-    if (!writes_apart(loop) ||
-        !std::ranges::all_of(group_.loops, [&](NodeId each) { return writes_apart(each); }))
+    if (!writes_disjoint(loop) ||
+        !std::ranges::all_of(group_.loops, [&](NodeId each) { return writes_disjoint(each); }))
       return false;
     // Nothing in one loop is made of what is computed in another: two at a time are all that there is.
     return std::ranges::none_of(group_.loops, [&](NodeId each) {
