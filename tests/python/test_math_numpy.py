@@ -70,7 +70,9 @@ def read_cards():
 
 
 CARDS = read_cards()
-CASES = [(name, key) for name, card in CARDS.items() for key in DTYPES if card.accepted(key)]
+POWERS = ("cube", "fourth_power")
+"""NumPy has no functions for these: `test_small_powers_have_the_same_bits_in_every_way` has them."""
+CASES = [(name, key) for name, card in CARDS.items() for key in DTYPES if card.accepted(key) and name not in POWERS]
 
 
 def ask(request, data):
