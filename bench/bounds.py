@@ -21,7 +21,6 @@ BOUNDS: dict[tuple[str, str], str] = {
     ("heat_equation", "array"): "memory: loads of neighbours wait for it; an array is 8 MB",
     ("histogram", "loop"): _COUNTING,
     ("irregular_intervals", "loop"): "memory: the sum waits for the loads of a stream of 160 MB",
-    ("irregular_intervals", "slices"): "memory: the sum waits for the loads of a stream of 160 MB",
     ("k_means_step", "array"): "memory: distances are stored before `argmin` along eight elements, which runs one by one for NaN; eight passes of sums",
     ("kuramoto_all_to_all", "array"): _TWO_POLYNOMIALS,
     ("kuramoto_all_to_all", "loop"): _TWO_POLYNOMIALS,
