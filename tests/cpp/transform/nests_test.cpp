@@ -3,10 +3,11 @@
 namespace ingot::transform {
 namespace {
 
-/// Functions of views `x` and `y` of other memory than `z`, with i64 `n`, `m` and a few constants.
+/// Functions of contiguous views `x` and `y`, of a view `z` of any layout that may share memory with `x`, of
+/// i64 `n`, `m` and a few constants.
 std::string function_of(const std::string& body) {
-  return "func @f(%x: view<f64, 1> alias 1, %y: view<f64, 1> alias 2, %z: view<f64, 1> alias 1, %n: i64, %m: "
-         "i64) -> () {\n"
+  return "func @f(%x: view<f64, 1> alias 1 layout C, %y: view<f64, 1> alias 2 layout C, "
+         "%z: view<f64, 1> alias 1, %n: i64, %m: i64) -> () {\n"
          "  %0 = constant 0 : i64\n  %1 = constant 1 : i64\n  %2 = constant 2 : i64\n  %c = constant 0.5 : "
          "f64\n"
          "  %l = length %x {axis=0} : i64\n" +
@@ -20,10 +21,12 @@ std::string after(const std::string& body, std::initializer_list<std::string_vie
   for (int64_t length : {0, 1, 5, 70}) {
     for (const int64_t m : {0, 1, 4, 7}) {
       for (Layout layout : {Layout::Contiguous, Layout::Reversed}) {
-        const auto view = [&](uint64_t seed) {
-          return make_view(base::DType::Float64, {length}, layout, seed);
+        const auto view = [&](Layout of, uint64_t seed) {
+          return make_view(base::DType::Float64, {length}, of, seed);
         };
-        comparison.check({view(1), view(2), view(3), base::Scalar::of(length), base::Scalar::of(m)}, text);
+        comparison.check({view(Layout::Contiguous, 1), view(Layout::Contiguous, 2), view(layout, 3),
+                          base::Scalar::of(length), base::Scalar::of(m)},
+                         text);
       }
     }
   }
@@ -80,6 +83,11 @@ TEST(FuseNests, NotWhereIterationsConflict) {
             2);
   // Through another view of the same memory.
   EXPECT_EQ(loops_after_fusion(first + loop("%n", "%j", add_to("%x, %j", "%z, %j", "2"))), 2);
+}
+
+TEST(FuseNests, NotOverWhatMayLieOverItself) {
+  const std::string first = loop("%l", "%i", add_to("%z, %i", "%z, %i", "1"));
+  EXPECT_EQ(loops_after_fusion(first + loop("%l", "%j", add_to("%z, %j", "%z, %j", "2"))), 2);
 }
 
 TEST(FuseNests, NotOverWhatMayBeSeen) {
