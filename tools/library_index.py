@@ -32,7 +32,7 @@ def named(expression: ast.expr, modules: dict[str, str]) -> tuple[str, str]:
         assert hasattr(builtins, path[0]), f"{path[0]} is no builtin"
         return "builtins", ".".join(path)
     module, names = modules[path[0]], path[1:]
-    while len(names) > 1:
+    while len(names) > 1 and not names[0][0].isupper():  # a class
         try:
             importlib.import_module(f"{module}.{names[0]}")
         except ModuleNotFoundError:

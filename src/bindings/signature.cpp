@@ -13,6 +13,7 @@
 #include "bindings/described.h"
 #include "bindings/fields.h"
 #include "bindings/guards.h"
+#include "bindings/mpi.h"
 #include "bindings/streams.h"
 #include "bindings/ufuncs.h"
 #include "devices/libraries.h"
@@ -150,7 +151,8 @@ bool is_constant(PyObject* value) {
   return value == Py_None || type == &PyUnicode_Type || type == &PyBytes_Type || PyType_Check(value) ||
          PyFunction_Check(value) || PyCFunction_Check(value) || PyModule_Check(value) ||
          PyArray_DescrCheck(value) || PyObject_TypeCheck(value, &PyUFunc_Type) || is_no_value(value) ||
-         is_function_of_numpy(type) || is_callable(value) || holds_ufunc(value) || is_host_function(type);
+         is_function_of_numpy(type) || is_callable(value) || holds_ufunc(value) || is_host_function(type) ||
+         is_constant_handle(value);
 }
 
 bool is_key(PyObject* key) {
@@ -200,7 +202,7 @@ bool is_captured_within(size_t& looks, PyObject* object) {
   if (is_memory_map(object) || is_buffer(object)) return true;
   if (is_instance(object)) return !is_of_numpy(object) && !is_of_closed_package(Py_TYPE(object));
   return eager::is_device_array(object) || PyRange_Check(object) || bindings::is_stream(object) ||
-         holder_of(object) || is_copied(Py_TYPE(object));
+         holder_of(object) || is_copied(Py_TYPE(object)) || is_handle(object);
 }
 
 }  // namespace
@@ -460,7 +462,37 @@ bool Signature::other(PyObject* value, const Path& path) {
   if (!detail_.is_static && is_copied(Py_TYPE(value))) return copied(value, path);
   if (PyMethod_Check(value)) return method(value, path);
   if (is_partial(value)) return partial(value, path);
+  if (is_handle(value)) return handle(value, path);
   return bindings::is_stream(value) ? stream(value, path) : records(value, path);
+}
+
+/// As an instance whose attribute is an array on its handle.
+bool Signature::handle(PyObject* value, const Path& path) {
+  if (is_repeated(value)) return true;
+  if (containers_.size() >= kMaxContainers) return foreign(value);
+  const Handle own = handle_of(value);
+  npy_intp count = own.count;
+  PyObject* const array = PyArray_SimpleNewFromData(1, &count, own.dtype, own.memory);
+  if (array == nullptr) return false;
+  hold(array);
+  return stand_in(value, own.type, "_handle", array, path);
+}
+
+/// As an instance of a class of the library's that has one attribute, an array.
+bool Signature::stand_in(PyObject* value, PyObject* type, const char* name, PyObject* array,
+                         const Path& path) {
+  keep(value, path);
+  containers_.push_back(value);
+  const Attributes* const wanted = parameters_->attributes_of(reinterpret_cast<PyTypeObject*>(type));
+  words_.push_back(word_of(Tag::Object, wanted == nullptr ? 0 : wanted->names.size()));
+  objects_.push_back(type);
+  hold(Py_NewRef(type));
+  if (wanted == nullptr) return true;
+  for (PyObject* const each : wanted->names) {
+    if (PyUnicode_CompareWithASCIIString(each, name) != 0) words_.push_back(word_of(Tag::Absent));
+    else if (!this->array(array, path)) return false;
+  }
+  return true;
 }
 
 /// As an instance whose attribute is an array on its memory, which does not change its size as long as it is
@@ -470,23 +502,10 @@ bool Signature::buffer(PyObject* value, const Path& path) {
   if (is_repeated(value)) return true;
   const nb::object parts = nb::module_::import_("ingot._objects.buffers").attr("parts")(nb::handle(value));
   if (parts.is_none() || containers_.size() >= kMaxContainers) return foreign(value);
-  keep(value, path);
-  containers_.push_back(value);
-  nb::object type = parts[0];
   nb::object elements = parts[1];
-  const Attributes* const wanted =
-      parameters_->attributes_of(reinterpret_cast<PyTypeObject*>(nb::handle(parts[0]).ptr()));
-  words_.push_back(word_of(Tag::Object, wanted == nullptr ? 0 : wanted->names.size()));
-  objects_.push_back(type.ptr());
-  hold(type.release().ptr());
   PyObject* const array = elements.ptr();
   hold(elements.release().ptr());
-  if (wanted == nullptr) return true;
-  for (PyObject* const name : wanted->names) {
-    if (PyUnicode_CompareWithASCIIString(name, "elements") != 0) words_.push_back(word_of(Tag::Absent));
-    else if (!this->array(array, path)) return false;
-  }
-  return true;
+  return stand_in(value, nb::object(parts[0]).ptr(), "elements", array, path);
 }
 
 /// As what an instance of a class of the library's is made of: what is known of it, and what is in it.

@@ -38,8 +38,8 @@ bool is_instance(PyObject* object);
 bool is_namedtuple(PyObject* object);
 
 /// Whether a value outside a function is described at each call, as a further argument: an array, list, dict,
-/// instance of a user's class or stream of random numbers, or a tuple that leads to one of these. Runs no
-/// code.
+/// instance of a user's class, stream of random numbers or object of mpi4py's, or a tuple that leads to one
+/// of these. Runs no code.
 bool is_captured(PyObject* object);
 
 /// What is described of an argument or capture besides.
@@ -164,6 +164,8 @@ class Signature {
   bool sequence(PyObject* tuple, const Path& path);
   bool instance(PyObject* value, const Path& path);
   bool stream(PyObject* value, const Path& path);
+  bool handle(PyObject* value, const Path& path);
+  bool stand_in(PyObject* value, PyObject* type, const char* name, PyObject* array, const Path& path);
   bool method(PyObject* value, const Path& path);
   bool partial(PyObject* value, const Path& path);
   bool words_of_stream(uint64_t* words, size_t count, const Path& path);

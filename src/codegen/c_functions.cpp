@@ -49,8 +49,11 @@ void HostFunction::emit_c_call(NodeId id) {
 }
 
 void HostFunction::emit_c_value(NodeId id) {
-  if (source_.attribute(id, 2) != 0) run_loop_once(id);
-  else call_c(id);
+  switch (source_.attribute(id, 2)) {
+    case 0: return call_c(id);
+    case 1: return run_loop_once(id);
+    default: return set(id, {b_.CreatePtrToInt(c_function(id, 1), b_.getInt64Ty())});
+  }
 }
 
 void HostFunction::refuse_on_device(NodeId id) {

@@ -124,10 +124,12 @@ const Builtin* Registry::find(nb::handle function) const {
   if (const auto it = builtins_.find(function.ptr()); it != builtins_.end())
     return loaded(it->first, it->second);
   // A class method is a new object at each look-up.
-  if (PyCFunction_Check(function.ptr()) && PyCFunction_GET_SELF(function.ptr()) != nullptr &&
-      PyType_Check(PyCFunction_GET_SELF(function.ptr()))) {
+  PyObject* const f = function.ptr();
+  PyObject* self = PyCFunction_Check(f) ? PyCFunction_GET_SELF(f) : nullptr;
+  if (PyMethod_Check(f)) self = PyMethod_GET_SELF(f);
+  if (self != nullptr && PyType_Check(self)) {
     for (auto& [own, builtin] : builtins_)
-      if (Py_IS_TYPE(own, &PyCFunction_Type) && PyObject_RichCompareBool(own, function.ptr(), Py_EQ) == 1)
+      if (Py_TYPE(own) == Py_TYPE(f) && PyObject_RichCompareBool(own, f, Py_EQ) == 1)
         return loaded(own, builtin);
   }
   if (!enter_loaded()) return nullptr;

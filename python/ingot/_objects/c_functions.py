@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _ingot
+from .._routines import mpi
 from .foreign import Kind
 
 _BY_PYTHON = 4 | 8 | 16  # FUNCFLAG_PYTHONAPI, FUNCFLAG_USE_ERRNO, FUNCFLAG_USE_LASTERROR
@@ -285,6 +286,8 @@ _FINDERS: dict[str, Any] = {
     "cffi": lambda function: (int(_cffi().cast(_cffi().new_primitive_type("uintptr_t"), function)), 0),
     "cffi library": _library_function,
     "loop": _loop,
+    "mpi": mpi.address_of,
+    "mpi value": mpi.value_of,
 }
 
 
@@ -293,6 +296,8 @@ def interpreted(forms: tuple[Any, ...], number: int, is_loop: bool, operands: li
 
     Dtypes of operands that are arrays begin with a star.
     """
+    if forms[number][0] == "mpi value":
+        return [np.uint64(mpi.value_of(forms[number][1])[1]).astype(np.int64)]
     if is_loop:
         ufunc, types = forms[number][1:]
         chars = types.partition("->")
@@ -304,7 +309,7 @@ def interpreted(forms: tuple[Any, ...], number: int, is_loop: bool, operands: li
             given = ufunc(*operands, signature=signature, casting="unsafe")
         return list(given) if isinstance(given, tuple) else [given]
     form = forms[number]
-    if form[0] != "ctypes":
+    if form[0].startswith("cffi"):
         function = form[1] if form[0] == "cffi" else getattr(sys.modules[form[1]].lib, form[2])
         given = function(*[getattr(x, "item", lambda x=x: x)() for x in operands])
         return [np.dtype(wanted[0]).type(given)] if wanted else []

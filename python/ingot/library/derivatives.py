@@ -496,18 +496,18 @@ def varied(tree: Any) -> tuple[Any, ...]:
     return chosen
 
 
-def with_rules(f: Callable[..., Any], jvp_rule: Any, forth: Any, and_back: Any, args: tuple[Any, ...]) -> Any:
+def with_rules(f: Callable[..., Any], jvp_rule: Any, forth: Any, and_back: Any, args: tuple[Any, ...], always: bool = False) -> Any:
     """What f gives of arguments, whose derivatives are those of rules; a function that has none of one mode has None there.
 
     `jvp_rule(args, tangents)` gives the value and its tangent, `forth(*args)` the value and what `and_back(kept, cotangents)` wants
-    besides the cotangents of the value to return those of the arguments.
+    besides the cotangents of the value to return those of the arguments. `always`: whether an argument varies or not.
     """
     around = primitives.derivatives()
     if len(around) == 0:
         return f(*args)
     derivative, is_reverse = around[-1]
     others = around[:-1]
-    if not any_varies(varied(args), derivative):
+    if not always and not any_varies(varied(args), derivative):
         return primitives.with_derivatives(others, lambda: with_rules(f, jvp_rule, forth, and_back, args))
     plain = map_leaves(lambda x: constant_of(x, derivative) if is_inexact(x) else x, plain_copies(args))
 

@@ -509,6 +509,24 @@ def run_loop(ufunc: Any, dtypes: tuple[Any, ...], inputs: tuple[Any, ...], outpu
     ufunc(*inputs, out=outputs, signature=dtypes)
 
 
+def call_c(form: tuple[str, str], operands: tuple[Any, ...]) -> int:
+    """Calls the function of C that a form finds, which returns an int, with integers and arrays, which are given by address."""
+    import ctypes
+
+    from .._objects.c_functions import addresses
+
+    kinds = [ctypes.c_void_p if isinstance(x, np.ndarray) else ctypes.c_int64 for x in operands]
+    function = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(addresses((form,))[0][0])
+    return int(function(*[x.ctypes.data if isinstance(x, np.ndarray) else int(x) for x in operands]))
+
+
+def number_of_c(form: tuple[str, str]) -> int:
+    """A number that the process knows which runs the code."""
+    from .._objects.c_functions import addresses
+
+    return int(addresses((form,))[0][1])
+
+
 def of_loop(ufunc: Any, dtypes: tuple[Any, ...], inputs: tuple[Any, ...]) -> Any:
     """The result of such a loop for numbers; it depends on these alone."""
     return ufunc(*inputs, signature=dtypes)

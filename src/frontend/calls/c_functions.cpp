@@ -209,6 +209,29 @@ nb::object form_of_loop(Tracer& t, const nb::object& ufunc, const Value& dtypes,
 
 }  // namespace
 
+/// Calls the function of C that a form finds, which returns an int: (form, operands). Numbers are given as
+/// i64, arrays by the address of their first element.
+Value primitive_call_c(Tracer& t, Call& call) {
+  const nb::object form = require_static(t, call.positional.at(0), "a C function", call.node);
+  std::vector<NodeId> operands;
+  for (const Value& each : elements_of(t, call.positional.at(1), call.node)) {
+    const Array* const array = each.as<Array>();
+    operands.push_back(array != nullptr ? named(t, *array).node : stage(t, each, Kind(DType::Int64)));
+  }
+  const int64_t attributes[] = {number_of_c_function(t, form),
+                                t.module.text(text_of(form[nb::int_(1)])).index, 0};
+  const NodeId code = t.builder->make(Op::c_call, operands, attributes, ir::Type::scalar(DType::Int32));
+  return Scalar{Kind::py_int(), t.builder->cast(code, DType::Int64)};
+}
+
+/// A number that the process knows which runs the code: (form).
+Value primitive_number_of_c(Tracer& t, Call& call) {
+  const nb::object form = require_static(t, call.positional.at(0), "a number of C", call.node);
+  const int64_t attributes[] = {number_of_c_function(t, form),
+                                t.module.text(text_of(form[nb::int_(1)])).index, 2};
+  return Scalar{Kind::py_int(), t.builder->make(Op::c_value, {}, attributes, ir::kInt64)};
+}
+
 /// Runs a loop of a ufunc on vectors of equal length: (ufunc, dtypes, inputs, outputs).
 Value primitive_run_loop(Tracer& t, Call& call) {
   const nb::object ufunc = require_static(t, call.positional.at(0), "a ufunc", call.node);

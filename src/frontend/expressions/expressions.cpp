@@ -170,7 +170,9 @@ Value host_value(Tracer& t, nb::object object, const std::string& what, nb::hand
       tuple.members.push_back(host_value(t, nb::borrow<nb::object>(member), what, e));
     return tuple;
   }
-  const nb::object profile = imported("ingot._ingot").attr("profile");
+  const nb::object extension = imported("ingot._ingot");
+  if (nb::cast<bool>(extension.attr("is_constant_handle")(object))) return value;
+  const nb::object profile = extension.attr("profile");
   if (nb::isinstance(object, profile.attr("Maker")) || nb::isinstance(object, profile.attr("Region"))) {
     unsupported(t, e, "a region of `ingot.profile` in compiled code",
                 "open it around the call, or call the parts that are to have rows from Python");

@@ -132,8 +132,13 @@ Value bind_attribute(Tracer& t, const Value& self, const nb::object& type, const
   if (Py_TYPE(o)->tp_descr_get != nullptr && is_jitted(raw))
     return Method{share(self), name, attribute(raw, "__ingot_function__")};
   if (Py_IS_TYPE(o, &PyStaticMethod_Type)) return host_value(t, attribute(raw, "__func__"), name, node);
-  if (Py_IS_TYPE(o, &PyClassMethod_Type))
-    return Method{share(Value(Static{type})), name, attribute(raw, "__func__")};
+  if (Py_IS_TYPE(o, &PyClassMethod_Type)) {
+    const nb::object function = attribute(raw, "__func__");
+    if (!PyFunction_Check(function.ptr()))  // of an extension's class
+      if (const nb::object bound = attribute(type, name.c_str()); t.registry.find(bound) != nullptr)
+        return Static{bound};
+    return Method{share(Value(Static{type})), name, function};
+  }
   if (is_property(raw)) {
     const nb::object getter = attribute(raw, "fget");
     if (getter.is_none()) {

@@ -1,0 +1,130 @@
+#include "bindings/mpi.h"
+
+#include <nanobind/nanobind.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "bindings/interrupts.h"
+#include "interop/gil.h"
+
+// mpi4py's objects are structs of C: after the header of Python's comes the handle of the MPI library's.
+// `ingot._objects.mpi` asks mpi4py for its address in one object of each class, when the class is first met.
+// An object is described as an instance whose attribute is an array on its handle, so that no handle is part
+// of compiled code; the constants of MPI's own are known by name, and their handles are asked for by number.
+
+namespace ingot::bindings {
+
+namespace nb = nanobind;
+
+namespace {
+
+/// What is known of a class.
+struct Class {
+  PyTypeObject* type = nullptr;
+  PyObject* own = nullptr;  ///< the class that stands for it; null: compiled code has no handles of it
+  size_t offset = 0;
+  int dtype = 0;
+  Py_ssize_t count = 0;
+};
+
+/// Part of the closed list of process-wide state: the classes that have been met, mpi4py's constants, and the
+/// library.
+std::vector<Class>& classes() {
+  static std::vector<Class> all;
+  return all;
+}
+std::vector<PyObject*>& constants() {
+  static std::vector<PyObject*> all;
+  return all;
+}
+MpiLibrary& library() {
+  static MpiLibrary known;
+  return known;
+}
+
+bool is_of_mpi(const PyTypeObject* type) { return std::strncmp(type->tp_name, "mpi4py.MPI.", 11) == 0; }
+
+const Class& class_of(PyObject* object) {
+  PyTypeObject* const type = Py_TYPE(object);
+  for (const Class& known : classes())
+    if (known.type == type) return known;
+  const nb::module_ mpi = nb::module_::import_("ingot._objects.mpi");
+  if (constants().empty()) {
+    const nb::object all = mpi.attr("constants")();
+    for (const nb::handle each : all) constants().push_back(nb::borrow(each).release().ptr());
+  }
+  Class found;
+  found.type = reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(type)));
+  const nb::object told = mpi.attr("layout_of")(nb::handle(object));
+  if (!told.is_none()) {
+    found.own = nb::object(told[0]).release().ptr();
+    found.offset = nb::cast<size_t>(told[1]);
+    found.dtype = nb::cast<int>(told[2]);
+    found.count = nb::cast<Py_ssize_t>(told[3]);
+  }
+  classes().push_back(found);
+  return classes().back();
+}
+
+}  // namespace
+
+bool is_constant_handle(PyObject* object) {
+  const std::string_view name = Py_TYPE(object)->tp_name;  // two classes are Python's
+  if (name != "InPlaceType" && name != "BottomType" && !is_of_mpi(Py_TYPE(object))) return false;
+  class_of(object);
+  return std::ranges::find(constants(), object) != constants().end();
+}
+
+bool is_handle(PyObject* object) {
+  return is_of_mpi(Py_TYPE(object)) && class_of(object).own != nullptr && !is_constant_handle(object);
+}
+
+Handle handle_of(PyObject* object) {
+  const Class& known = class_of(object);
+  return {reinterpret_cast<char*>(object) + known.offset, known.dtype, known.count, known.own};
+}
+
+void set_mpi(MpiLibrary given) { library() = given; }
+
+namespace {
+
+/// Whether a handler of signals has raised something, which is pending then.
+bool is_interrupted() {
+  const EnsuredGil gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+}  // namespace
+
+int32_t ingot_mpi_same(const void* one, const void* other) { return one == other ? 1 : 0; }
+
+int32_t ingot_mpi_receive(void* request, void* status) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kAtOnce = 4096;  // tests without a look at the clock
+  constexpr auto kAtFullSpeed = std::chrono::milliseconds(1);
+  constexpr auto kBetweenLooks = std::chrono::milliseconds(50);
+  int is_done = 0;
+  for (int i = 0; i < kAtOnce; ++i)
+    if (const int code = library().test(request, &is_done, status); code != 0 || is_done != 0) return code;
+  const bool handles_signals = is_main_thread();
+  const Clock::time_point start = Clock::now();
+  Clock::time_point look = start + kBetweenLooks;
+  while (true) {
+    if (const int code = library().test(request, &is_done, status); code != 0 || is_done != 0) return code;
+    const Clock::time_point now = Clock::now();
+    if (now > start + kAtFullSpeed) sched_yield();
+    if (!handles_signals || now < look) continue;
+    look = now + kBetweenLooks;
+    if (!is_interrupted()) continue;
+    library().cancel(request);
+    library().wait(request, status);
+    return kInterrupted;
+  }
+}
+
+}  // namespace ingot::bindings

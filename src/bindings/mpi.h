@@ -1,0 +1,51 @@
+#pragma once
+
+#include <Python.h>
+
+#include <cstddef>
+#include <cstdint>
+
+/// Objects of mpi4py's, each of which holds a handle of the MPI library's: communicators, requests, statuses,
+/// datatypes.
+namespace ingot::bindings {
+
+/// Where an object has its handle, as an array of NumPy's, and the class of the library's that stands for its
+/// class.
+struct Handle {
+  void* memory;      ///< within the object
+  int dtype;         ///< NumPy's number of it
+  Py_ssize_t count;  ///< of elements
+  PyObject* type;    ///< borrowed
+};
+
+/// Whether compiled code has an object's handle, which it reads at each call. The object is of a class of
+/// mpi4py's itself. Runs no code of the user's.
+bool is_handle(PyObject* object);
+/// The object is one of these, and keeps its handle.
+Handle handle_of(PyObject* object);
+/// Whether an object is one of mpi4py's constants that compiled code knows: an op or a datatype of MPI's own,
+/// `IN_PLACE`, `BOTTOM`.
+bool is_constant_handle(PyObject* object);
+
+/// The functions of the MPI library that mpi4py has loaded which are called here: set before code that waits
+/// for messages is loaded (`ingot._routines.mpi`).
+struct MpiLibrary {
+  using Test = int(void* request, int* is_done, void* status);
+  using OfRequest = int(void* request);
+  using Wait = int(void* request, void* status);
+
+  Test* test = nullptr;
+  OfRequest* cancel = nullptr;
+  Wait* wait = nullptr;
+};
+void set_mpi(MpiLibrary library);
+
+/// For compiled code, which calls it without the GIL: waits for a request, at first at full speed; the code
+/// of MPI's. Python's main thread handles signals meanwhile, if the request is of a receive: what a handler
+/// raises cancels it and is pending then, and the code is `kInterrupted`.
+extern "C" int32_t ingot_mpi_receive(void* request, void* status);
+inline constexpr int32_t kInterrupted = -1;
+/// Whether two arrays begin at the same address.
+extern "C" int32_t ingot_mpi_same(const void* one, const void* other);
+
+}  // namespace ingot::bindings
