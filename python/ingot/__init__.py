@@ -127,7 +127,7 @@ _MODULES = {
 }
 """Where names are defined: each module is loaded when a name of it is first asked for."""
 _PLACES = {name: module for module, names in _MODULES.items() for name in names.split()}
-_SUBMODULES = ("cuda", "lax", "numpy", "random", "tree", "types")
+_SUBMODULES = ("cuda", "lax", "mpi", "numpy", "random", "tree", "types")
 
 
 def _wait_for_imports() -> None:

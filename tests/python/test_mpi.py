@@ -45,9 +45,16 @@ def ended(process, seconds=150):
     return process.returncode, out, errors
 
 
-@pytest.mark.parametrize("count", [1, 2, 4])
-def test_programs_of_several_ranks(count, tmp_path):
-    code, out, errors = ended(start(count, HERE / "mpi_programs.py", INGOT_CACHE="on", INGOT_CACHE_DIR=str(tmp_path)))
+def test_programs_of_several_ranks(tmp_path):
+    for count in (1, 2, 4):
+        code, out, errors = ended(start(count, HERE / "mpi_programs.py", INGOT_CACHE="on", INGOT_CACHE_DIR=str(tmp_path)))
+        assert code == 0, errors
+        assert out.count("0 differ") == count
+
+
+@pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(4, marks=pytest.mark.slow)])
+def test_derivatives_of_several_ranks(count, tmp_path):
+    code, out, errors = ended(start(count, HERE / "mpi_derivatives.py"))
     assert code == 0, errors
     assert out.count("0 differ") == count
 
@@ -225,7 +232,7 @@ def test_what_is_refused():
         for i in ingot.prange(3):
             comm.Send(x[i : i + 1], 0)
 
-    refused(in_prange, SELF, x, words="")
+    refused(in_prange, SELF, x, words="prange")
 
 
 def test_the_cache_has_no_handles(tmp_path):
@@ -234,7 +241,11 @@ def test_the_cache_has_no_handles(tmp_path):
 def f(comm, x):
     y = np.empty_like(x)
     comm.Allreduce(x, y, MPI.MAX)
-    MPI.COMM_WORLD.Barrier()
+    MPI.Request.Waitall([MPI.COMM_WORLD.Ibarrier()])
+    try:
+        comm.Allreduce(MPI.IN_PLACE, [y, MPI.DOUBLE])
+    except MPI.Exception:
+        return x
     return y
 
 print(f(MPI.COMM_SELF, np.arange(3.0)), f.specialisations[0].why)
@@ -260,9 +271,22 @@ def test_an_exception_ends_the_job(tmp_path):
 
 
 def test_exceptions_may_be_pythons_alone(tmp_path):
-    text = FAILS.replace("comm.Barrier()", "pass").replace("f(comm", 'import ingot.mpi\ningot.mpi.errors("raise")\nf(comm')
-    code, _, errors = run(tmp_path, 1, text + "\n")
-    assert code == 0, errors
+    text = """
+import atexit
+import ingot.mpi
+
+ingot.mpi.errors("raise")
+atexit.register(print, "at exit")
+
+@ingot.jit
+def f(comm, x):
+    if comm.rank == 1:
+        x[len(x)] = 0.0
+
+f(comm, np.zeros(3))
+"""
+    code, out, errors = run(tmp_path, 2, text)
+    assert code != 0 and "IndexError" in errors and out.count("at exit") == 2
     assert ingot.mpi.errors("abort") == "abort"
     with pytest.raises(ValueError, match="'abort' or 'raise'"):
         ingot.mpi.errors("ignore")
@@ -309,6 +333,32 @@ def test_a_signal_to_mpiexec_ends_a_job_that_waits(tmp_path, signal_number):
     process.send_signal(signal_number)
     code, _, _ = ended(process, 60)
     assert code != 0
+
+
+def test_the_level_of_threads_is_looked_at(tmp_path):
+    text = """
+import threading
+
+@ingot.jit
+def f(comm, x):
+    comm.Bcast(x)
+    return x
+
+def elsewhere():
+    try:
+        f(comm, np.ones(2))
+    except RuntimeError as error:
+        print(error)
+
+print(f(comm, np.ones(2)))
+other = threading.Thread(target=elsewhere)
+other.start()
+other.join()
+"""
+    file = tmp_path / "program.py"
+    file.write_text("import mpi4py\nmpi4py.rc.thread_level = 'funneled'\nimport ingot\nimport numpy as np\nfrom mpi4py import MPI\ncomm = MPI.COMM_WORLD\n" + text)
+    code, out, errors = ended(start(1, file), 60)
+    assert code == 0 and out.split("\n")[:2] == ["[1. 1.]", "MPI was initialized for calls of the main thread alone, and another one calls"], (out, errors)
 
 
 def test_a_killed_rank_ends_the_job(tmp_path):

@@ -120,8 +120,10 @@ def define(owner: Any, name: str) -> None:
         getattr(sys.modules.get(module), name, None)
 
 
-def _scipys(value: Any) -> tuple[str, str] | None:
-    """The module of SciPy's, and the name in it, of a function or ufunc that is there; None: it is none."""
+def _place_of(value: Any) -> tuple[str, str, str] | None:
+    """The version of SciPy or mpi4py, and a module of theirs and the name in it, of an object that is there; None: it is none of theirs."""
+    if (name := _name_in_mpi(value)) is not None:
+        return sys.modules["mpi4py"].__version__, "mpi4py.MPI", name
     if isinstance(value, np.ufunc):
         module = "scipy.special"
     elif isinstance(value, types.FunctionType) or type(value).__module__ == "uarray":
@@ -132,15 +134,32 @@ def _scipys(value: Any) -> tuple[str, str] | None:
     if not module.startswith("scipy."):
         return None
     places = (module, ".".join(module.split(".")[:2]))
-    return next(((place, name) for place in places if at_path(place, name) is value), None)
+    return next(((sys.modules["scipy"].__version__, place, name) for place in places if at_path(place, name) is value), None)
+
+
+def _name_in_mpi(value: Any) -> str | None:
+    """The name of a class, function or constant of mpi4py's; None: it is none."""
+    if sys.modules.get("mpi4py.MPI") is None:
+        return None
+    if _ingot.is_constant_handle(value):
+        from .._routines.mpi import name_of
+
+        return name_of(value)
+    if getattr(value, "__module__", None) != "mpi4py.MPI" or isinstance(value, types.MethodType):
+        return None
+    name = getattr(value, "__qualname__", None)
+    if not isinstance(name, str):
+        return None
+    paths = (name, f"{name}.__func__")  # the function of a class method
+    return next((path for path in paths if at_path("mpi4py.MPI", path) is value), None)
 
 
 def form_of(value: Any) -> Any:
     """What an object has to be like where another process finds it. Raises Unnamed."""
     if is_plain(value):
         return ("value", value)
-    if (place := _scipys(value)) is not None:
-        return ("scipy", sys.modules["scipy"].__version__, *place)
+    if (place := _place_of(value)) is not None:
+        return ("package", *place)
     if (told := _c_form(value)) is not None:
         return told
     if type(value) is tuple:
@@ -359,8 +378,8 @@ class Namer:
             return self.number(value)
         if (path := path_of(value)) is not None:
             return self.add(value, ("path", *path))
-        if (place := _scipys(value)) is not None:
-            return self.add(value, ("scipy", *place))
+        if (place := _place_of(value)) is not None:
+            return self.add(value, ("package", *place[1:]))
         if isinstance(value, types.MethodType):
             return self.add(value, ("method", self.number(value.__self__), value.__name__))
         refuse(value)
@@ -493,7 +512,9 @@ class Finder:
             loaded(name)  # as it was for an `import` in the function
         return sys.modules[name]
 
-    def _scipy(self, module: str, name: str) -> Any:
+    def _of_package(self, module: str, name: str) -> Any:
+        if module == "mpi4py.MPI" and module not in sys.modules:  # loading it would initialize MPI
+            raise Changed
         importlib.import_module(module)
         return at_path(module, name)
 
@@ -510,7 +531,7 @@ _STEPS: dict[str, Callable[..., Any]] = {
     "argument": lambda it, place: it._arguments[place],
     "module": Finder._module,
     "path": Finder._path,
-    "scipy": Finder._scipy,
+    "package": Finder._of_package,
     "held": Finder._held,
     "class": Finder._held_in_class,
     "method": Finder._method,

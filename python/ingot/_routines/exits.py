@@ -11,7 +11,7 @@ _before: Any = None
 
 
 def watch() -> None:
-    """From now on an exception that nothing catches ends the job, unless `errors("raise")` was said."""
+    """From now on an exception that nothing catches ends the job, unless the policy is "raise"."""
     global _before
     if _before is None:
         _before, sys.excepthook = sys.excepthook, _leave

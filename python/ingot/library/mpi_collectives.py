@@ -241,7 +241,7 @@ def Reduce(self: Any, sendbuf: Any, recvbuf: Any, op: Any = None, root: Any = 0)
 
 
 def are_same(given: Any, elements: Any) -> bool:
-    """Whether what is sent is the memory that is received into, as `IN_PLACE` says."""
+    """Whether what is sent is the memory that is received into, as with `IN_PLACE`."""
     return call("same", given, elements) != 0
 
 

@@ -140,7 +140,7 @@ def placed(whole: Any, elements: Any) -> None:
 
 
 def extents_of(datatype: int) -> tuple[int, int]:
-    """How far the elements of a datatype are apart, and where the memory of one ends, in bytes."""
+    """The bytes from an element of a datatype to the next one, and to the end of its memory."""
     four = np.zeros(4, np.int64)
     run("MPI_Type_get_extent", datatype, four, four[1:])
     run("MPI_Type_get_true_extent", datatype, four[2:], four[3:])
@@ -175,8 +175,10 @@ def message(msg: Any, rank: int = 0, blocks: int = 1, writes: bool = False, read
 
 
 def need_writable(x: Any) -> None:
-    if not x.flags.writeable:
-        raise BufferError("dlpack: buffer is not writable")
+    try:
+        primitives.need_writable(x, "")
+    except ValueError:
+        raise BufferError("dlpack: buffer is not writable") from None
 
 
 def of_elements(buf: Any, whole: Any, count: Any, displ: Any, blocks: int, writes: bool, reads: bool) -> tuple[Any, int, int, Any]:

@@ -98,6 +98,8 @@ void Usefulness::visit_yield(NodeId node) {
 bool Usefulness::is_asked(NodeId back) const {
   if (f_.attribute(back, 0) != f_.attribute(pull_, 0)) return false;
   return !ir::walk(f_, f_.region(back), [&](NodeId inside) {
+    // What it does is seen outside: it takes a cotangent from another process, or gives one to it.
+    if (f_.op(inside) == Op::c_call) return ir::Walk::Stop;
     const bool is_own = f_.op(inside) == Op::cotangent && f_.attribute(inside, 0) == f_.attribute(pull_, 0);
     return is_own && is_useful(f_.operand(inside, 0)) ? ir::Walk::Stop : ir::Walk::Into;
   });

@@ -14,7 +14,7 @@ class Usefulness {
   Usefulness(const ir::Function& function, const Activity& activity, ir::NodeId pull);
 
   bool is_useful(ir::NodeId value) const { return useful_[activity_.memory_of(value)]; }
-  /// Whether a `back` of the same derivative goes back from something useful.
+  /// Whether a `back` of the same derivative goes back from something useful, or calls C.
   bool is_asked(ir::NodeId back) const;
 
  private:

@@ -1,0 +1,165 @@
+"""Derivatives through messages, on several ranks: `mpiexec -n 4 python mpi_derivatives.py`.
+
+Of each function tangents are compared with differences, and the cotangents of all ranks with the tangents of all of them: they
+are transposes of each other.
+"""
+
+import sys
+
+import numpy as np
+from mpi4py import MPI
+
+import ingot
+
+comm = MPI.COMM_WORLD
+right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+root = comm.size - 1
+
+
+def sendrecv(x):
+    y = np.zeros_like(x)
+    comm.Sendrecv(np.sin(x), right, 3, y, left, 3)
+    return y * x
+
+
+def send_and_recv(x):
+    y = np.zeros(x.shape)
+    if comm.rank % 2 == 0:
+        if comm.rank + 1 < comm.size:
+            comm.Send(x * x, comm.rank + 1, 5)
+            comm.Recv(y, comm.rank + 1, 6)
+    else:
+        comm.Recv(y, comm.rank - 1, 5)
+        comm.Send(np.exp(-x), comm.rank - 1, 6)
+    return y + x
+
+
+def from_anyone(x):
+    y = np.zeros(x.shape)
+    comm.Barrier()  # no message of an earlier call is taken for one of this
+    if comm.rank == 0:
+        total = np.zeros(x.shape)
+        for _ in range(comm.size - 1):
+            comm.Recv(y, MPI.ANY_SOURCE, 4)
+            total += y * y
+        return total
+    comm.Send(x * 2, 0, 4)
+    return x
+
+
+def bcast(x):
+    y = x * x
+    comm.Bcast(y, root)
+    return y * x
+
+
+def reduce(x):
+    y = np.zeros_like(x)
+    comm.Reduce(x * x, y, MPI.SUM, root)
+    return y + x
+
+
+def allreduce(x):
+    y = np.zeros_like(x)
+    comm.Allreduce(np.sin(x), y)
+    comm.Allreduce(MPI.IN_PLACE, y)
+    return y * x
+
+
+def largest(x):
+    y, z = np.zeros_like(x), np.zeros_like(x)
+    comm.Allreduce(x * x, y, MPI.MAX)
+    comm.Allreduce(x, z, MPI.MIN)
+    return y * x + z
+
+
+def gather_and_scatter(x):
+    rows = np.zeros((comm.size, len(x)))
+    comm.Gather(x * x, rows, root=0)
+    back = np.zeros(len(x))
+    comm.Scatter(np.sin(rows), back, root=0)
+    return back * x
+
+
+def only_at_the_root(x):
+    y = np.zeros(len(x))
+    if comm.rank == 0:
+        rows = np.zeros((comm.size, len(x)))
+        comm.Gather(x, rows, root=0)
+        comm.Scatter(rows * rows, y, root=0)
+    else:
+        comm.Gather(x, None, root=0)
+        comm.Scatter(None, y, root=0)
+    return y
+
+
+def allgather(x):
+    rows = np.zeros((comm.size, len(x)))
+    comm.Allgather(np.cos(x), rows)
+    back = np.zeros(len(x))
+    comm.Reduce_scatter_block(rows * rows, back)
+    return back + x
+
+
+def alltoall(x):
+    rows = np.zeros((comm.size, 2))
+    comm.Alltoall(np.outer(np.ones(comm.size), x[:2]) * x[0], rows)
+    return rows.ravel()
+
+
+def in_a_loop(x):
+    u = x.copy()
+    for _ in range(4):
+        y = np.zeros(1)
+        z = np.zeros(1)
+        comm.Sendrecv(u[-1:] * 1.0, right, 1, y, left, 1)
+        comm.Sendrecv(u[:1] * 1.0, left, 2, z, right, 2)
+        u[0] += 0.1 * y[0] * u[1]
+        u[-1] -= 0.1 * z[0]
+    return u
+
+
+def of_complex_numbers(x):
+    z = x * (1 + 2j)
+    w = np.zeros_like(z)
+    comm.Allreduce(z, w)
+    return (w * np.conj(w)).real
+
+
+FUNCTIONS = [
+    sendrecv, send_and_recv, from_anyone, bcast, reduce, allreduce, largest, gather_and_scatter, only_at_the_root, allgather, alltoall, in_a_loop,
+    of_complex_numbers,
+]  # fmt: skip
+
+
+def summed(value):
+    return comm.allreduce(float(value))
+
+
+def differences(f, x, t):
+    h = 1e-6
+    return (f(x + h * t) - f(x - h * t)) / (2 * h)
+
+
+def main():
+    rng = np.random.default_rng(comm.rank)
+    failed = 0
+    for f in FUNCTIONS:
+        x, t = rng.normal(size=4), rng.normal(size=4)
+        value, slope = ingot.jvp(f, (x,), (t,))
+        expected = differences(f, x, t)
+        c = rng.normal(size=value.shape)
+        again, pull = ingot.vjp(f, x)
+        (back,) = pull(c)
+        forth, other = summed(slope @ c), summed(t @ back)
+        fine = np.allclose(value, f(x)) and np.allclose(again, value) and np.allclose(slope, expected, atol=1e-6) and abs(forth - other) < 1e-9 * (1 + abs(forth))
+        if not fine:
+            failed += 1
+            print(f"rank {comm.rank}: {f.__name__}: {value} {f(x)}, tangents {slope} {expected}, {forth} {other}", file=sys.stderr, flush=True)
+        comm.Barrier()
+    print(f"rank {comm.rank}: {len(FUNCTIONS)} functions, {failed} differ", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
