@@ -26,8 +26,8 @@ Threads, devices, memory
 Measure
     profile; the method `explain` of compiled functions
 Modules
-    cuda (kernels), lax (control flow), numpy (NumPy's functions, compiled), random (keys), tree (structures),
-    types (types of signatures)
+    cuda (kernels), lax (control flow), mpi (ranks that fail), numpy (NumPy's functions, compiled), random (keys),
+    tree (structures), types (types of signatures)
 
 In a terminal `python -m ingot info` shows what was built and what machine it sees, and
 `python -m ingot check FILE` which functions of a file compile. The manual is in `docs/`.
@@ -40,7 +40,7 @@ import time as _time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import cuda, lax, numpy, random, tree, types
+    from . import cuda, lax, mpi, numpy, random, tree, types
     from ._ahead.export import export
     from ._arrays.array import Array, from_dlpack
     from ._arrays.graph import Graph, graph
@@ -289,6 +289,7 @@ __all__ = [
     "lazy",
     "linearize",
     "memory",
+    "mpi",
     "njit",
     "pmap",
     "pmax",

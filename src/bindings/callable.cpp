@@ -16,7 +16,6 @@
 #include "bindings/counted.h"
 #include "bindings/fields.h"
 #include "bindings/guards.h"
-#include "bindings/mpi.h"
 #include "bindings/profiled.h"
 #include "bindings/recogniser.h"
 #include "bindings/signature.h"
@@ -793,23 +792,6 @@ void bind_questions(nb::module_& m) {
         if (is_stream(stream.ptr())) know_bits_of(stream.ptr());
       },
       "stream"_a, "Has the words of a Generator's bit generator drawn many at once, if that gives the same.");
-  m.def(
-      "is_handle", [](nb::handle object) { return is_handle(object.ptr()); }, "object"_a.none(),
-      "Whether an object is one of mpi4py's whose handle compiled code reads at each call.");
-  m.def(
-      "is_constant_handle", [](nb::handle object) { return is_constant_handle(object.ptr()); },
-      "object"_a.none(), "Whether an object is one of mpi4py's constants that compiled code knows.");
-  m.def(
-      "set_mpi",
-      [](uintptr_t test, uintptr_t cancel, uintptr_t wait) {
-        set_mpi({reinterpret_cast<MpiLibrary::Test*>(test),         // NOLINT
-                 reinterpret_cast<MpiLibrary::OfRequest*>(cancel),  // NOLINT
-                 reinterpret_cast<MpiLibrary::Wait*>(wait)});       // NOLINT
-        return nb::make_tuple(reinterpret_cast<uintptr_t>(&ingot_mpi_receive),
-                              reinterpret_cast<uintptr_t>(&ingot_mpi_same));
-      },
-      "test"_a, "cancel"_a, "wait"_a,
-      "Sets functions of the MPI library; returns the functions `receive` and `same`.");
   m.def(
       "holds_records", [](nb::handle object) { return holder_of(object.ptr()).has_value(); },
       "object"_a.none(),

@@ -13,6 +13,7 @@
 #include "bindings/described.h"
 #include "bindings/host_calls.h"
 #include "bindings/interrupts.h"
+#include "bindings/mpi.h"
 #include "bindings/portable.h"
 #include "bindings/profiled.h"
 #include "bindings/sets.h"
@@ -93,6 +94,7 @@ NB_MODULE(_ingot, m) {
   bind_ufuncs(m);
   bind_c_functions(m);
   bind_sets(m);
+  bind_mpi(m);
   bindings::HostCalls::bind(m);
   m.def("cpu_features", &base::cpu_features);
   m.def("memory", &memory);

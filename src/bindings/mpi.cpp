@@ -20,6 +20,7 @@
 namespace ingot::bindings {
 
 namespace nb = nanobind;
+using nb::literals::operator""_a;
 
 namespace {
 
@@ -125,6 +126,26 @@ int32_t ingot_mpi_receive(void* request, void* status) {
     library().wait(request, status);
     return kInterrupted;
   }
+}
+
+void bind_mpi(nb::module_& m) {
+  m.def(
+      "is_handle", [](nb::handle object) { return is_handle(object.ptr()); }, "object"_a.none(),
+      "Whether an object is one of mpi4py's whose handle compiled code reads at each call.");
+  m.def(
+      "is_constant_handle", [](nb::handle object) { return is_constant_handle(object.ptr()); },
+      "object"_a.none(), "Whether an object is one of mpi4py's constants that compiled code knows.");
+  m.def(
+      "set_mpi",
+      [](uintptr_t test, uintptr_t cancel, uintptr_t wait) {
+        set_mpi({reinterpret_cast<MpiLibrary::Test*>(test),         // NOLINT
+                 reinterpret_cast<MpiLibrary::OfRequest*>(cancel),  // NOLINT
+                 reinterpret_cast<MpiLibrary::Wait*>(wait)});       // NOLINT
+        return nb::make_tuple(reinterpret_cast<uintptr_t>(&ingot_mpi_receive),
+                              reinterpret_cast<uintptr_t>(&ingot_mpi_same));
+      },
+      "test"_a, "cancel"_a, "wait"_a,
+      "Sets functions of the MPI library; returns the functions `receive` and `same`.");
 }
 
 }  // namespace ingot::bindings

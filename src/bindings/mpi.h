@@ -1,8 +1,7 @@
 #pragma once
 
-#include <Python.h>
+#include <nanobind/nanobind.h>
 
-#include <cstddef>
 #include <cstdint>
 
 /// Objects of mpi4py's, each of which holds a handle of the MPI library's: communicators, requests, statuses,
@@ -47,5 +46,7 @@ extern "C" int32_t ingot_mpi_receive(void* request, void* status);
 inline constexpr int32_t kInterrupted = -1;
 /// Whether two arrays begin at the same address.
 extern "C" int32_t ingot_mpi_same(const void* one, const void* other);
+
+void bind_mpi(nanobind::module_& m);
 
 }  // namespace ingot::bindings

@@ -13,6 +13,7 @@ import scipy.special
 
 import ingot
 import refused_kernels
+import refused_mpi
 import refused_records
 from refused import (
     FIXED,
@@ -513,6 +514,7 @@ EXAMPLES = [
     (lambda x: np.add(x, 1, where={1}), X),
     *refused_kernels.EXAMPLES,
     *refused_records.EXAMPLES,
+    *refused_mpi.EXAMPLES,
 ]
 
 # Refusals that have no example here yet.

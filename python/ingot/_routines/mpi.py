@@ -112,7 +112,8 @@ def _place_in_status(mpi: Any, name: str) -> int:
     status = mpi.Status()
     count = mpi._sizeof(status) // 4
     ints = (ctypes.c_int * count).from_address(mpi._addressof(status))
+    places = set(range(count))
     for number in (1, 2):
         getattr(status, f"Set_{name.lower()}")(number)
-        places = [i for i in range(count) if ints[i] == number] if number == 1 else [i for i in places if ints[i] == number]
-    return places[0]
+        places &= {i for i in range(count) if ints[i] == number}
+    return places.pop()

@@ -8,7 +8,7 @@ meanings; those in lower case, which send any object, stay Python's. `mpi_messag
 from __future__ import annotations
 
 import sys
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +78,7 @@ class Status(Handle):
 
     def __ingot_result__(self) -> Any:
         made = MPI.Status()
-        made.tomemory().cast("B")[:] = memoryview(self._handle).cast("B")[: MPI._sizeof(made)]
+        made.tomemory().cast("B")[:] = self._handle.tobytes()[: MPI._sizeof(made)]
         return made
 
 
@@ -379,7 +379,7 @@ class Intracomm(Comm):
 
     def Dup(self, info: Any = None) -> Any:
         if info is not None:
-            primitives.refuse("`info` of `Dup`", "make the communicator outside of the function")
+            raise TypeError(f"Argument 'info' has incorrect type (expected mpi4py.MPI.Info, got {type(info).__name__})")
         made = np.zeros(1, np.int64)
         run("MPI_Comm_dup", self._handle[0], made)
         return primitives.instance(self.own, ("_handle",), (made,))

@@ -24,7 +24,7 @@ def op_of(op: Any) -> int:
     for known, name in KNOWN_OPS:
         if op is known:
             return value(name)
-    primitives.refuse("an op that is not one of MPI's own", "use MPI.SUM or the like, or reduce with what Allgather gives")
+    raise TypeError(f"Argument 'op' has incorrect type (expected mpi4py.MPI.Op, got {type(op).__name__})")
 
 
 def is_in_place(msg: Any) -> bool:

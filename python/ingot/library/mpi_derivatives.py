@@ -209,7 +209,6 @@ def gather(comm: Any, sendbuf: Any, recvbuf: Any, root: int) -> None:
 
 
 def scatter(comm: Any, sendbuf: Any, recvbuf: Any, root: int) -> None:
-    is_root = comm.Get_rank() == root
     if recvbuf is MPI.IN_PLACE:
         primitives.refuse("the derivative of `Scatter` in place", "receive into an array of its own")
     shape, dtype = recvbuf.shape, recvbuf.dtype

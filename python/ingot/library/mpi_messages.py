@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import array
 import sys
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 

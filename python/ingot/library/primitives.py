@@ -510,21 +510,21 @@ def run_loop(ufunc: Any, dtypes: tuple[Any, ...], inputs: tuple[Any, ...], outpu
 
 
 def call_c(form: tuple[str, str], operands: tuple[Any, ...]) -> int:
-    """Calls the function of C that a form finds, which returns an int, with integers and arrays, which are given by address."""
+    """Calls a function of the MPI library's, ("mpi", its name), with integers and arrays, which are given by address; it returns an int."""
     import ctypes
 
-    from .._objects.c_functions import addresses
+    from .._routines.mpi import address_of
 
     kinds = [ctypes.c_void_p if isinstance(x, np.ndarray) else ctypes.c_int64 for x in operands]
-    function = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(addresses((form,))[0][0])
+    function = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(address_of(form[1])[0])
     return int(function(*[x.ctypes.data if isinstance(x, np.ndarray) else int(x) for x in operands]))
 
 
 def number_of_c(form: tuple[str, str]) -> int:
-    """A number that the process knows which runs the code."""
-    from .._objects.c_functions import addresses
+    """A constant of the MPI library's in the process that runs the code, ("mpi value", its name)."""
+    from .._routines.mpi import value_of
 
-    return int(addresses((form,))[0][1])
+    return value_of(form[1])[1]
 
 
 def of_loop(ufunc: Any, dtypes: tuple[Any, ...], inputs: tuple[Any, ...]) -> Any:

@@ -215,8 +215,8 @@ Value primitive_call_c(Tracer& t, Call& call) {
   const nb::object form = require_static(t, call.positional.at(0), "a C function", call.node);
   std::vector<NodeId> operands;
   for (const Value& each : elements_of(t, call.positional.at(1), call.node)) {
-    const Array* const array = each.as<Array>();
-    operands.push_back(array != nullptr ? named(t, *array).node : stage(t, each, Kind(DType::Int64)));
+    const bool is_array = rank_of(each).value_or(0) > 0;
+    operands.push_back(is_array ? named(t, each).node : stage(t, each, Kind(DType::Int64)));
   }
   const int64_t attributes[] = {number_of_c_function(t, form),
                                 t.module.text(text_of(form[nb::int_(1)])).index, 0};

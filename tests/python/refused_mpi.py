@@ -1,0 +1,29 @@
+"""Refusals of messages of MPI's, with a function and arguments each: examples for refusals.py."""
+
+import numpy as np
+from mpi4py import MPI
+
+import ingot
+
+SELF = MPI.COMM_SELF
+X = np.zeros(3)
+RECORDS = np.zeros(3, [("x", "f8"), ("n", "i8")])
+
+
+def of_derivative(send):
+    return lambda c, x: ingot.jvp(lambda own: send(c, own), (x,), (x,))
+
+
+EXAMPLES = [
+    (lambda c, x: c.allreduce(x), SELF, X),
+    (lambda c, r: c.Allreduce(MPI.IN_PLACE, r), SELF, RECORDS),
+    (lambda c, r: c.Allgatherv(r, r), SELF, RECORDS),
+    (of_derivative(lambda c, x: c.Allreduce(MPI.IN_PLACE, [x, 3])), SELF, X),
+    (of_derivative(lambda c, x: c.Allreduce(x, x.copy(), MPI.PROD)), SELF, X),
+    (of_derivative(lambda c, x: c.Allgather(MPI.IN_PLACE, x)), SELF, X),
+    (of_derivative(lambda c, x: c.Gather(MPI.IN_PLACE, x)), SELF, X),
+    (of_derivative(lambda c, x: c.Scatter(x, MPI.IN_PLACE)), SELF, X),
+    (of_derivative(lambda c, x: c.Reduce_scatter_block(MPI.IN_PLACE, x)), SELF, X),
+    (of_derivative(lambda c, x: c.Sendrecv(x, 0, 0, x.copy(), 0, 0, MPI.Status())), SELF, X),
+    (of_derivative(lambda c, x: c.Scan(x, x.copy())), SELF, X),
+]
