@@ -1,11 +1,19 @@
 """Of the cases of a test marked `sampled(n)`, one in n runs in `make test`; the others have the mark `slow`. With
-`sampled(n, of="name")` it is of all cases of a file that have this name.
+`sampled(n, of="name")` it is of all cases of a file that have this name. Tests marked `rotated(n)` run at one commit in n.
+
+What runs is drawn by the commit and by the test's name: the same in each run at a commit and in each worker, and something
+else at the next commit. INGOT_SAMPLE is the word that is drawn by (pytest names it), another word another draw.
 """
 
+import gc
 import os
 import random
+import subprocess
+import sys
 import tempfile
-from collections import defaultdict
+import zlib
+from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 import without_softgpu
@@ -20,6 +28,28 @@ os.environ.setdefault("INGOT_TIERS", "off")
 # Workers that compile for OpenCL at once have caches of their own.
 own = f"ingot-pocl-{os.getuid()}-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
 os.environ.setdefault("POCL_CACHE_DIR", os.path.join(tempfile.gettempdir(), own))
+
+
+def drawn_by():
+    """The word that the samples of this run are drawn by: workers have it from the process that starts them."""
+    if "INGOT_SAMPLE" not in os.environ:
+        query = ["git", "rev-parse", "--short=7", "HEAD"]
+        done = subprocess.run(query, cwd=Path(__file__).parent, capture_output=True, text=True)
+        os.environ["INGOT_SAMPLE"] = done.stdout.strip() or "0"
+    return os.environ["INGOT_SAMPLE"]
+
+
+def pytest_report_header():
+    return f"samples of tests: INGOT_SAMPLE={drawn_by()}"
+
+
+def pytest_collection_finish():
+    """What has been imported stays, and thousands of tests with it: collections of garbage need not look at it. The bytecode
+    of what tests write and change within a second is not kept: Python would take it for that of the change."""
+    gc.collect()
+    gc.freeze()
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -44,17 +74,43 @@ def pytest_collect_file(file_path):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """The cases that run are drawn by the test's name, so that they are the same in each run and in each worker."""
     if not HAS_SOFTGPU:
         left_out = {item for item in items if without_softgpu.needs_test(item)}
         items[:] = [item for item in items if item not in left_out]
         config.hook.pytest_deselected(items=left_out)
     cases = defaultdict(list)
     for item in items:
-        mark = item.get_closest_marker("sampled")
-        if mark is not None and item.get_closest_marker("slow") is None:
-            cases[item.path, mark.kwargs.get("of", item.originalname), mark.args[0]].append(item)
-    for (_, name, share), same in cases.items():
-        kept = random.Random(name).sample(range(len(same)), -(-len(same) // share))
+        if item.get_closest_marker("slow") is not None:
+            continue
+        rotated, sampled = item.get_closest_marker("rotated"), item.get_closest_marker("sampled")
+        name = item.name if sampled is None else item.originalname
+        if rotated is not None and not is_drawn(f"{item.path.name}::{name}", rotated.args[0]):
+            item.add_marker(pytest.mark.slow)
+        elif sampled is not None:
+            cases[item.path, sampled.kwargs.get("of", item.originalname), sampled.args[0]].append(item)
+    for (path, name, share), same in cases.items():
+        kept = draw(same, -(-len(same) // share), random.Random(f"{drawn_by()} {path.name} {name}"))
         for number in set(range(len(same))).difference(kept):
             same[number].add_marker(pytest.mark.slow)
+
+
+def is_drawn(name, share):
+    return zlib.crc32(f"{drawn_by()} {name}".encode()) % share == 0
+
+
+def draw(cases, count, source):
+    """The numbers of so many cases: always the next whose parameters (dtypes, layouts, functions) have been drawn least so far."""
+    left = source.sample(range(len(cases)), len(cases))
+    values = [parameters_of(case) for case in cases]
+    drawn, kept = Counter(), []
+    for _ in range(count):
+        best = min(left, key=lambda number: sum(drawn[value] for value in values[number]))
+        left.remove(best)
+        kept.append(best)
+        drawn.update(values[best])
+    return kept
+
+
+def parameters_of(case):
+    """Names of a case's parameters, each with the number of its value among all values."""
+    return list(case.callspec.indices.items()) if hasattr(case, "callspec") else []

@@ -89,45 +89,82 @@ def test_unknown_parts_are_refused(check):
     assert check.main(["nonsense"]) == 2
 
 
-@pytest.mark.parametrize("seconds, verdict", [(500, "590 s: within"), (511, "601 s: 1 s OVER")])
+@pytest.mark.parametrize("seconds, verdict", [(300, "400 s: within"), (501, "601 s: 1 s OVER")])
 def test_the_suites_of_a_part_have_a_budget(check, capsys, monkeypatch, seconds, verdict):
-    clock, took = [0.0], iter((seconds, 60, 30))
+    clock, took = [0.0], iter((64, seconds, 36))
 
     def run(command, environment=None):
         clock[0] += next(took, 0) if command[0] != "cmake" else 1000
         return True
 
+    assert sum(check.BUDGETS["release"].values()) == 600 and set(check.BUDGETS["release"]) == set(check.SUITES)
+    budget = check.BUDGETS["release"]["pytest"]
     monkeypatch.setattr(check, "time", types.SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(check, "run", run)
     assert check.main(["release"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "  ctest 500 s, pytest 60 s, alone 30 s, " in lines[-3].replace(str(seconds), "500")
+    over = [line for line in lines if "OVER its budget" in line]
+    assert f"  pytest {seconds} s, ctest 64 s, alone 36 s, " in lines[-3 - len(over)]
+    assert over == ([f"  pytest {seconds} s: {seconds - budget} s OVER its budget of {budget} s"] if seconds > budget else [])
     assert lines[-2] == f"  tests without build {verdict} the budget of 600 s on two cores"
     assert check.main(["--sum"]) == 0
     assert capsys.readouterr().out.splitlines()[-2] == lines[-2]
 
 
 class Case:
-    """A test's case as far as the sampling looks at it."""
+    """A test's case as far as the sampling looks at it: its marks, and the numbers of its parameters' values."""
 
-    def __init__(self, name: str, share: int | None):
-        self.path, self.originalname, self.share = Path("test_x.py"), name, share
+    def __init__(self, name: str, given: pytest.MarkDecorator | None, **indices: int):
+        self.path, self.name, self.originalname = Path("test_x.py"), f"{name}{list(indices.values())}", name
+        self.given, self.callspec = given and given.mark, types.SimpleNamespace(indices=indices)
         self.marks: list[str] = []
 
     def get_closest_marker(self, name: str):
-        return pytest.mark.sampled(self.share).mark if name == "sampled" and self.share else None
+        return self.given if self.given and self.given.name == name else None
 
     def add_marker(self, mark: pytest.MarkDecorator) -> None:
         self.marks.append(mark.name)
 
 
-def test_of_sampled_tests_one_case_in_n_is_quick(monkeypatch):
+@pytest.fixture
+def quick(monkeypatch):
+    """What of cases runs in `make test` at a commit."""
     monkeypatch.setattr(conftest, "HAS_SOFTGPU", True)
-    cases = [Case(name, share) for name, share in (("test_a", 4), ("test_b", 3), ("test_c", None)) for _ in range(10)]
-    conftest.pytest_collection_modifyitems(None, cases)
-    quick = [sum(case.originalname == name and not case.marks for case in cases) for name in ("test_a", "test_b", "test_c")]
-    assert quick == [3, 4, 10]
-    assert {mark for case in cases for mark in case.marks} == {"slow"}
+
+    def quick_at(commit: str, cases: list[Case]) -> list[str]:
+        monkeypatch.setenv("INGOT_SAMPLE", commit)
+        for case in cases:
+            case.marks.clear()
+        conftest.pytest_collection_modifyitems(None, cases)
+        assert {mark for case in cases for mark in case.marks} <= {"slow"}
+        return [case.name for case in cases if not case.marks]
+
+    return quick_at
+
+
+def test_of_sampled_tests_one_case_in_n_is_quick(quick):
+    marks = {"test_a": pytest.mark.sampled(4), "test_b": pytest.mark.sampled(3), "test_c": None}
+    cases = [Case(name, mark, x=x) for name, mark in marks.items() for x in range(10)]
+    kept = [name[:6] for name in quick("0", cases)]
+    assert [kept.count(name) for name in marks] == [3, 4, 10]
+
+
+def test_commits_draw_samples_of_their_own(quick):
+    cases = [Case("test_a", pytest.mark.sampled(4), x=x) for x in range(8)]
+    cases += [Case("test_b", pytest.mark.rotated(3)), Case("test_c", pytest.mark.rotated(3))]
+    draws = [quick(f"{number:07x}", cases) for number in range(60)]
+    assert quick(f"{0:07x}", cases) == draws[0] and len({tuple(draw) for draw in draws}) > 20
+    assert {name for draw in draws for name in draw} == {case.name for case in cases}
+    assert all(10 <= sum(name in draw for draw in draws) <= 30 for name in ("test_b[]", "test_c[]"))
+
+
+def test_samples_have_every_value_of_each_parameter(quick):
+    cases = [Case("test_a", pytest.mark.sampled(6), dtype=d, layout=l, function=f) for d in range(6) for l in range(4) for f in range(3)]
+    for number in range(20):
+        drawn = [case.callspec.indices for case in cases if case.name in quick(str(number), cases)]
+        assert len(drawn) == 12
+        for parameter, count in {"dtype": 6, "layout": 4, "function": 3}.items():
+            assert sorted(indices[parameter] for indices in drawn) == sorted(list(range(count)) * (12 // count)), (number, parameter)
 
 
 def test_exceptions_of_devices_are_tests():
