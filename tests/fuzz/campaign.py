@@ -17,7 +17,7 @@ from . import generate
 from .generate import Program
 from .shrink import SECONDS, died, limit, take_default_actions
 
-BATCH = 100
+BATCH = 25
 ENOUGH = 20  # operations that a program must run to count
 
 
