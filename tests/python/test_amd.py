@@ -69,7 +69,7 @@ CALLS = {
 
 @pytest.mark.parametrize("processor", PROCESSORS)
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 def test_code_is_made(name, processor):
     text, host = kernels(CALLS[name][0], processor, *CALLS[name][1:])
     assert f"amdgcn-amd-amdhsa--{processor}" in text

@@ -208,6 +208,7 @@ def contents(b):
     return list(b) if isinstance(b, (bytearray, memoryview, array.array)) else b
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", BUFFERS)
 def test_buffers_are_as_python_has_them(name):
     for mode in MODES:

@@ -54,12 +54,14 @@ def fails(kind, words, function, *arguments, **axes):
             jitted(batched(function, **axes), mode)(*copied(arguments))
 
 
+@pytest.mark.rotated(3)
 def test_numbers_become_arrays_of_one_axis():
     for array in ARRAYS:
         same(lambda v: v, array)
     same(lambda v: (v * 2.0 + 1.0, v > 2.0, 3, True, 1j), LINE)
 
 
+@pytest.mark.rotated(4)
 def test_arrays_get_one_axis_more():
     for dtype in DTYPES:
         same(lambda r: r, np.arange(6).reshape(3, 2).astype(dtype))
@@ -68,11 +70,13 @@ def test_arrays_get_one_axis_more():
     same(lambda m: (m.T, m.sum(0)), np.arange(24.0).reshape(2, 3, 4))
 
 
+@pytest.mark.rotated(3)
 def test_layouts_of_arguments():
     for array in layouts(GRID):
         same(lambda r: (r * 2, r[1:], r.sum()), array)
 
 
+@pytest.mark.rotated(3)
 def test_axes_of_arguments():
     for axis in (0, 1, 2, -1, -2, -3):
         cube = np.arange(24.0).reshape(2, 3, 4)
@@ -162,6 +166,7 @@ def test_each_lane_leaves_its_loops():
     same(root, LINE)
 
 
+@pytest.mark.rotated(3)
 def test_writes_are_written_into_the_argument():
     def write(r):
         r[0] = r[1:].sum()
@@ -299,6 +304,7 @@ def test_what_batch_elements_read_is_never_stale(monkeypatch):
     assert difference(mapped(LINE), LINE * 5 + 3) is None
 
 
+@pytest.mark.rotated(3)
 def test_bodies_of_whole_arrays():
     rng = np.random.default_rng(1)
     squares, rows = rng.random((4, 3, 3)) + np.eye(3), rng.random((4, 3))

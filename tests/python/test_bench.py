@@ -103,7 +103,7 @@ def test_the_roof_is_the_lower_of_two():
     assert report.roof(measure.Outcome("one", [], 20, 1000), peaks) == (10.0, "arithmetic")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", functions.FUNCTIONS)
 def test_functions_are_numpys(name, monkeypatch):
     monkeypatch.setattr(functions, "SECONDS", 0.0)
@@ -128,6 +128,7 @@ def test_results_of_programs_are_compared():
         assert programs.difference(other, one, 1e-9) is not None
 
 
+@pytest.mark.rotated(4)
 def test_phases_of_first_calls_are_measured(capsys):
     for tier in tiers.TIERS:
         table = tiers.show_phases(["lstm"], tier)
@@ -137,6 +138,7 @@ def test_phases_of_first_calls_are_measured(capsys):
     assert capsys.readouterr().out.count("lstm") == 2
 
 
+@pytest.mark.rotated(4)
 def test_tiers_are_measured(monkeypatch):
     for name in ("FIRST", "ROUNDS"):
         monkeypatch.setattr(tiers, name, 1)

@@ -266,7 +266,7 @@ def expected():
 
 @pytest.mark.parametrize("level", ["", "2", "3", "4"])
 @pytest.mark.parametrize("language", ["c", "cpp", "fortran"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 def test_programs_in_three_languages_at_all_levels(programs, expected, language, level):
     environment = {**os.environ, "INGOT_CPU_LEVEL": level}
     done = subprocess.run([programs / f"in_{language}"], capture_output=True, text=True, timeout=60, env=environment)
@@ -282,6 +282,7 @@ def test_a_level_that_there_is_not(programs):
     assert (done.returncode, done.stderr) == (1, wanted)
 
 
+@pytest.mark.rotated(4)
 def test_libraries_need_neither_python_nor_llvm(signals, cases_folder):
     for file in (signals / "lib" / "libsignals.so", cases_folder / "lib" / "libcases.so"):
         needed = subprocess.run(["readelf", "-d", file], capture_output=True, text=True, check=True).stdout
@@ -352,6 +353,7 @@ def test_several_results(cases, module):
     cases.free(high)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape", [(3, 4), (1, 1), (1, 4), (0, 4), (9, 65), (3, 0)])
 def test_lengths_are_known_when_it_runs(cases, module, shape):
     a, y = np.random.default_rng(1).normal(size=shape), np.linspace(0, 1, shape[1])
@@ -573,6 +575,7 @@ def words(tmp_path_factory):
     return folder / "built"
 
 
+@pytest.mark.rotated(4)
 def test_names_may_be_any(words, tmp_path):
     library = Library(words / "lib" / "libwords.so", "words")
     result = ctypes.c_int64()
@@ -667,6 +670,7 @@ target_link_libraries(plugin PRIVATE signals::static)
 """
 
 
+@pytest.mark.rotated(3)
 def test_libraries_are_loaded_forked_and_closed(signals, cases_folder, tmp_path):
     """Also a plug-in that has the static library inside. Threads of theirs run on after the last close."""
     (tmp_path / "CMakeLists.txt").write_text(PLUGIN)
@@ -801,6 +805,7 @@ def test_functions_are_chosen(tmp_path, capsys):
     assert "`OK` is a name of each library's own" in capsys.readouterr().err
 
 
+@pytest.mark.rotated(3)
 def test_nothing_is_written_unless_all_is_made(tmp_path, capsys, monkeypatch):
     file, out = tmp_path / "one.py", tmp_path / "out"
     file.write_text("import ingot\n@ingot.export('(int64,)')\ndef f(i):\n    return i\n")
@@ -855,6 +860,7 @@ def test_export_changes_nothing_of_the_function():
         ingot.export("float64(")
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("name", ["functions", "library", "module"])
 def test_any_name_of_a_module(tmp_path, name):
     """Those of files of Ingot's own, too."""

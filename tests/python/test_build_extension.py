@@ -178,6 +178,7 @@ def check_same(a, b):
         assert a == b
 
 
+@pytest.mark.rotated(4)
 def test_importing_needs_numpy_alone(built):
     text = """
 import sys, cases, numpy as np
@@ -225,6 +226,7 @@ def test_numbers_out_of_range(module, place, far):
         module.numbers(*given)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [0, 1, 2, 9, 1000])
 @pytest.mark.parametrize("step", [1, 3, -2])
 def test_results_are_the_same_objects(module, plain, count, step):
@@ -235,7 +237,8 @@ def test_results_are_the_same_objects(module, plain, count, step):
     check_same(module.made(x, np.int64(0)), ingot.jit(plain.made)(x, np.int64(0)))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.rotated(2)
+@pytest.mark.sampled(4)
 def test_results_hold_whose_memory_they_show(module):
     x = np.linspace(0, 1, 1000).copy()
     before, expected = x.copy(), module.made(x, 0)[0]["new"][0].copy()

@@ -225,6 +225,7 @@ def test_functions_of_cffi(library):
     assert ingot.jit(lambda: count() - count())() == -1
 
 
+@pytest.mark.rotated(3)
 def test_functions_that_cffi_has_compiled(tmp_path, monkeypatch):
     complex_types = "double _Complex turned(double _Complex, double); float _Complex turned32(float _Complex);"
     nested = "double _Complex nested(double, double, double, double, double, double, double _Complex, double);"

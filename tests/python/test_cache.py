@@ -135,6 +135,7 @@ def shared(tmp_path_factory):
     return folder, folder / "cache", run(folder / "cache", REPORT, cwd=folder)
 
 
+@pytest.mark.rotated(4)
 def test_the_next_process_compiles_nothing(shared):
     folder, cache, first = shared
     second = run(cache, REPORT, cwd=folder)
@@ -174,6 +175,7 @@ def _one(folder, options=""):
     return run(folder / "cache", ONE, cwd=folder)
 
 
+@pytest.mark.rotated(3)
 def test_it_can_be_turned_off(tmp_path):
     assert _one(tmp_path, "(cache=False)")[0] == "the first call"
     assert _one(tmp_path, "(cache=False)")[0] == "the first call"
@@ -195,6 +197,7 @@ def test_what_depends_on_hashes_is_not_stored_under_any_name(tmp_path):
     assert run(tmp_path / "cache", ONE, cwd=tmp_path)[1] == "`set`, whose results depend on hashes"
 
 
+@pytest.mark.rotated(3)
 def test_modules_with_the_names_of_pythons_are_the_users(tmp_path):
     (tmp_path / "one.py").write_text("import this as t\nimport ingot\na = t.A()\n@ingot.jit\ndef f(x): return x * a.v + t.g(x)\n")
     for k in (2.0, 3.0):
@@ -210,6 +213,7 @@ def _command(folder, action):
     return subprocess.run([sys.executable, "-m", "ingot", "cache", action], capture_output=True, text=True, env=environment(folder), timeout=60)
 
 
+@pytest.mark.rotated(4)
 def test_the_command_reports_checks_and_clears(tmp_path):
     cache = tmp_path / "cache"
     assert "nothing is stored" in _command(cache, "info").stdout
@@ -240,6 +244,7 @@ def test_the_least_recently_used_go_first(tmp_path):
     assert not folder.write(bytes(32), bytes(20_000))
 
 
+@pytest.mark.rotated(3)
 def test_cells_of_notebooks_are_found(tmp_path):
     script = textwrap.dedent("""
         import linecache
@@ -261,6 +266,7 @@ def test_cells_of_notebooks_are_found(tmp_path):
     assert run(tmp_path, script, 12) == ["the cache", "/tmp/ipykernel_12/1.py", 3]
 
 
+@pytest.mark.rotated(3)
 def test_threads_and_children_load(tmp_path):
     script = textwrap.dedent("""
         import os, threading
@@ -276,6 +282,7 @@ def test_threads_and_children_load(tmp_path):
     assert run(tmp_path / "cache", script, cwd=tmp_path) == [[[2.0] * 3] * 8, 6]
 
 
+@pytest.mark.rotated(4)
 def test_quick_code_goes_on_to_full_code(tmp_path):
     (tmp_path / "one.py").write_text("import ingot\n@ingot.jit\ndef f(x): return x + 1\n")
     tier = "import one, time\nr = one.f(np.ones(3))\ns = one.f.specialisations[0]\n{}\nprint(json.dumps([s.why, int(s.tier)]))"

@@ -59,6 +59,7 @@ def compiled(): return "ingot._core" in sys.modules
 """
 
 
+@pytest.mark.rotated(4)
 def test_calls_on_devices_are_loaded(tmp_path):
     made, first = run(tmp_path, PROGRAMS + "r = results(); print(json.dumps([compiled(), r]))")
     loaded, second = run(tmp_path, PROGRAMS + "r = results(); print(json.dumps([compiled(), r]))")
@@ -66,11 +67,13 @@ def test_calls_on_devices_are_loaded(tmp_path):
     assert first == second
 
 
+@pytest.mark.rotated(4)
 def test_each_has_stored_it(tmp_path):
     functions = "softmax, loop, moved, product, raising, kernel, limited"
     assert run(tmp_path, PROGRAMS + f"results(); print(json.dumps([s.not_stored for f in ({functions}) for s in f.specialisations]))") == [""] * 7
 
 
+@pytest.mark.rotated(4)
 def test_changes_are_seen(tmp_path):
     run(tmp_path, PROGRAMS + "results(); print(0)")
     changed = PROGRAMS.replace("FACTOR = 3.0", "FACTOR = 4.0").replace("return x + 1", "return x + 2")
@@ -78,6 +81,7 @@ def test_changes_are_seen(tmp_path):
     assert values == [8.0, 8.0, 1.0]
 
 
+@pytest.mark.rotated(3)
 def test_code_of_the_host_is_not_that_of_a_device(tmp_path):
     both = "print(json.dumps([softmax(x).tolist() == softmax(there).to_host().tolist(), len(softmax.specialisations), compiled()]))"
     assert run(tmp_path, PROGRAMS + "softmax(x); print(0)") == 0
@@ -85,6 +89,7 @@ def test_code_of_the_host_is_not_that_of_a_device(tmp_path):
     assert run(tmp_path, PROGRAMS + both) == [True, 2, False]
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("other", ["max_registers=32", "max_registers=24, launch_bounds=(128, 2)"])
 def test_how_kernels_are_loaded_is_part_of_what_they_are(tmp_path, other):
     run(tmp_path, PROGRAMS + "launch(limited); print(0)")
@@ -92,6 +97,7 @@ def test_how_kernels_are_loaded_is_part_of_what_they_are(tmp_path, other):
     assert run(tmp_path, changed + "v = launch(limited)[-1]; print(json.dumps([float(v), compiled()]))") == [-2.0, True]
 
 
+@pytest.mark.rotated(3)
 def test_kernels_are_loaded_with_their_options(tmp_path):
     seen = """
 from ingot import _ingot
@@ -110,6 +116,7 @@ print(json.dumps([given, compiled()]))
     assert run(tmp_path, PROGRAMS + seen) == [[True], False]
 
 
+@pytest.mark.rotated(3)
 def test_what_is_linked_is_not_stored(tmp_path):
     text = """
 half = cuda.declare_device("half", "float64(float64)", link=cuda.CUSource('extern "C" __device__ int half(double* r, double x) { *r = x / 2; return 0; }', "half.cu"))

@@ -49,6 +49,7 @@ def _is_right_and_heals(file, whole):
     assert file.read_bytes() == whole
 
 
+@pytest.mark.rotated(4)
 def test_no_damaged_byte_is_used(stored):
     file, whole, finds = stored
     draw = random.Random(1)
@@ -62,6 +63,7 @@ def test_no_damaged_byte_is_used(stored):
     _is_right_and_heals(file, whole)
 
 
+@pytest.mark.rotated(3)
 def test_no_part_of_a_file_is_used(stored):
     file, whole, finds = stored
     draw = random.Random(2)
@@ -78,6 +80,7 @@ def _signed(key, content):
     return _HEADER.pack(MAGIC, VERSION, key, len(content), _ingot.digest(content)) + content
 
 
+@pytest.mark.rotated(4)
 def test_damage_after_a_right_digest_ends_nothing(stored):
     file, whole, finds = stored
     key, content, draw = bytes.fromhex(file.stem), whole[_HEADER.size :], random.Random(3)
@@ -155,6 +158,7 @@ def test_a_folder_may_go_at_any_time(stored):
     assert finds()
 
 
+@pytest.mark.rotated(5)
 def test_failing_disks_are_reported_once(tmp_path):
     script = textwrap.dedent("""
         import errno, os, warnings

@@ -38,6 +38,7 @@ def _all_is_right(folder, processes, count):
     assert not [name for name in os.listdir(folder / "cache" / "v1") if name.endswith(".new")]
 
 
+@pytest.mark.rotated(3)
 def test_processes_share_a_cold_cache(tmp_path):
     _all_is_right(tmp_path, 4, 12)
 
@@ -66,6 +67,7 @@ def _killed(folder, times):
     assert checked.returncode == 0, checked.stdout
 
 
+@pytest.mark.rotated(4)
 def test_killed_processes_leave_whole_files(tmp_path):
     _killed(tmp_path, 8)
 

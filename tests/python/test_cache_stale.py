@@ -159,6 +159,7 @@ def _write(folder, version):
     shutil.rmtree(folder / "__pycache__", ignore_errors=True)
 
 
+@pytest.mark.rotated(5)
 def test_changes_are_seen(tmp_path):
     assert len(CASES) >= 80
     names = [f"case{number}" for number in range(len(CASES))]
@@ -180,12 +181,13 @@ ONE = "import ingot\n@ingot.jit{}\ndef f(x): return x * 2 + 1\n"
 SHOW = "import one\none.f(np.ones(3))\nprint(json.dumps(one.f.specialisations[0].why))"
 
 
+@pytest.mark.rotated(2)
 @pytest.mark.parametrize(
     "before",
     ["np.__version__ = '99.0'", "import ingot._ingot as i; i.cpu_features = lambda: 'sse2'", "import os; os.environ['INGOT_VECTORS'] = 'sse'"],
     ids=["NumPy", "CPU", "environment"],
 )
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_other_environments_are_stored_next_to_each_other(tmp_path, before):
     (tmp_path / "one.py").write_text(ONE.format(""))
     other = before + ("\nfrom ingot._cache import Environment\nimport ingot._cache as c\nc.cache()._environment = Environment()\n") + SHOW
@@ -196,6 +198,7 @@ def test_other_environments_are_stored_next_to_each_other(tmp_path, before):
     assert run(cache, other, cwd=tmp_path) == "the cache"
 
 
+@pytest.mark.rotated(4)
 def test_options_are_independent(tmp_path):
     for options in ("", "(fastmath=True)", "('float64[:](float64[:])')"):
         (tmp_path / "one.py").write_text(ONE.format(options))
@@ -213,6 +216,7 @@ def _touch(file):
     os.utime(file, (time.time() + 1000, time.time() + 1000))
 
 
+@pytest.mark.rotated(4)
 def test_another_build_of_the_package_has_its_own(tmp_path):
     package = tmp_path / "other" / "ingot"
     shutil.copytree(os.path.dirname(ingot.__file__), package)
@@ -224,6 +228,7 @@ def test_another_build_of_the_package_has_its_own(tmp_path):
     assert _tells(tmp_path, package) == "the first call"
 
 
+@pytest.mark.rotated(4)
 def test_a_tree_of_links_is_what_its_files_are_now(tmp_path):
     package, own = tmp_path / "other" / "ingot", os.path.dirname(ingot.__file__)
     shutil.copytree(own, package, copy_function=lambda source, place: os.symlink(os.path.realpath(source), place))
@@ -259,6 +264,7 @@ def test_the_identity_is_that_of_the_contents(tmp_path):
     assert identity.digest_of(identity.files_of(str(tmp_path), again, digest), digest) != before
 
 
+@pytest.mark.rotated(3)
 def test_a_patched_function_of_numpys_is_not_the_stored_one(tmp_path):
     (tmp_path / "one.py").write_text("import numpy as np\nimport ingot\n@ingot.jit\ndef f(x): return np.sin(x)\n")
     script = "import one\n{}\nprint(json.dumps(float(one.f(np.ones(1))[0])))"
@@ -267,6 +273,7 @@ def test_a_patched_function_of_numpys_is_not_the_stored_one(tmp_path):
     assert run(tmp_path / "cache", script.format(""), cwd=tmp_path) == plain
 
 
+@pytest.mark.rotated(4)
 def test_hashes_of_a_process_are_its_own(tmp_path):
     (tmp_path / "one.py").write_text("import ingot\n@ingot.jit\ndef f():\n    return [s for s in {'a', 'b', 'c', 'd', 'e'}]\n")
     for seed in range(6):

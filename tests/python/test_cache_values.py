@@ -6,6 +6,7 @@ runs all second ones.
 
 import shutil
 
+import pytest
 from caching import run
 from test_cache_stale import SCRIPT
 
@@ -266,6 +267,7 @@ def _write(folder, version):
     shutil.rmtree(folder / "__pycache__", ignore_errors=True)
 
 
+@pytest.mark.rotated(5)
 def test_values_are_those_of_now(tmp_path):
     assert len(CASES) > 400
     names = [f"case{number}" for number in range(len(CASES))]

@@ -128,6 +128,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("number", range(len(CALLS)))
 def test_direct_calls_give_what_python_gives(number, direct):
     function, arguments = CALLS[number]
@@ -429,6 +430,7 @@ def parts_of_arguments(random, memory, shared, depth=0):
     return dict(zip(keys, inside))
 
 
+@pytest.mark.rotated(4)
 def test_what_is_recognised_is_what_is_described():
     random = np.random.default_rng(11)
     memory = np.arange(12)
@@ -562,6 +564,7 @@ def test_functions_are_collected():
     assert gone() is None
 
 
+@pytest.mark.rotated(3)
 def test_what_a_container_held_lives_until_the_call_ends():
     @ingot.jit
     def total(items, n):

@@ -118,6 +118,7 @@ def test_the_text_has_names_lines_and_reasons(tmp_path):
     assert "    a class that is defined inside a function is not supported" in lines
 
 
+@pytest.mark.rotated(3)
 def test_a_file_without_refusals_exits_with_0(tmp_path):
     assert check(tmp_path, text="def f(x: float):\n    return x\n").returncode == 0
     done = check(tmp_path, text="")
@@ -168,6 +169,7 @@ def test_examples_are_compiled_for(tmp_path):
     assert verdicts[4:] == [("Box.twice", "compiles", "int8[:, :]")]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("text", "words"),
     [

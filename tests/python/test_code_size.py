@@ -84,6 +84,7 @@ def much_glue(x, places, most):
     return y, found, total, k, np.sort(y)[::-1].copy()
 
 
+@pytest.mark.rotated(4)
 def test_what_is_left_of_an_entry_without_its_loops_is_compiled_with_little_effort():
     x, places = np.sin(np.arange(12.0)), np.array([1, 5, 3])
     code = section(much_glue, "LLVM IR", x, places, 1e9)

@@ -32,6 +32,7 @@ def refuses(words, function, *arguments, kind=ingot.UnsupportedError, **options)
             jitted(batched(function, **{"axis_name": "i", **options}), mode)(*copied(arguments))
 
 
+@pytest.mark.rotated(4)
 def test_sums_of_all_batch_elements():
     gives(lambda v: ingot.psum(v, "i"), np.full(5, 15.0), LINE)
     gives(lambda v: v / ingot.psum(v, "i"), LINE / 15, LINE)
@@ -43,6 +44,7 @@ def test_sums_of_all_batch_elements():
     gives(lambda v: ingot.psum(v > 2, "i"), np.full(5, 3), LINE)
 
 
+@pytest.mark.rotated(4)
 def test_means_and_extremes_of_all_batch_elements():
     gives(lambda r: r - ingot.pmean(r, "i"), GRID - GRID.mean(0), GRID)
     gives(lambda k: ingot.pmean(k, "i"), np.full(4, 1.5), np.arange(4))
@@ -50,6 +52,7 @@ def test_means_and_extremes_of_all_batch_elements():
     gives(lambda k: ingot.pmax(k * k, "i") - ingot.pmin(k, "i"), np.full(4, 9), np.arange(4))
 
 
+@pytest.mark.rotated(4)
 def test_gathered_lanes():
     cube = np.arange(24.0).reshape(2, 3, 4)
     for axis in (0, 1, 2, -1, -3):
@@ -60,6 +63,7 @@ def test_gathered_lanes():
     refuses("out of bounds", lambda v: ingot.all_gather(v, "i", axis=1), LINE, kind=ValueError)
 
 
+@pytest.mark.rotated(3)
 def test_structures_come_together():
     def both(r):
         total = ingot.psum({"a": r, "b": Pair(r.sum(), (None, [1 + r[0]]))}, "i")
@@ -68,6 +72,7 @@ def test_structures_come_together():
     gives(both, (np.full(3, GRID.sum()), GRID + (3 + GRID[:, 0].sum()), np.stack([GRID.sum(0)] * 3)), GRID)
 
 
+@pytest.mark.rotated(3)
 def test_a_number_of_all_batch_elements():
     gives(lambda v: v / ingot.psum(1, "i"), LINE / 5, LINE)
     gives(lambda v: v + ingot.pmax(2, "i") + ingot.pmean(3, "i"), LINE + 5, LINE)
@@ -75,6 +80,7 @@ def test_a_number_of_all_batch_elements():
     gives(lambda r: r + ingot.psum(1.0 * ingot.axis_index("i"), "i"), GRID + 3, GRID)
 
 
+@pytest.mark.rotated(4)
 def test_one_after_the_other():
     def scaled(v):
         low = ingot.pmin(v, "i")
@@ -96,6 +102,7 @@ def test_one_after_the_other():
     gives(lambda r: r + sum([ingot.psum(r[k], "i") for k in range(4)]), GRID + GRID.sum(), GRID, bound=1e-13)
 
 
+@pytest.mark.rotated(4)
 def test_bodies_around_collectives():
     def program(r):
         own = np.zeros(4)
@@ -125,6 +132,7 @@ def test_bodies_around_collectives():
     gives(lambda r: np.linalg.solve(matrix, r) - ingot.pmean(np.linalg.solve(matrix, r), "i"), solved - solved.mean(0), GRID, bound=1e-12)
 
 
+@pytest.mark.rotated(5)
 def test_named_axes_in_each_other():
     inner = ingot.vmap(lambda v: v / ingot.psum(v, "i") + ingot.psum(v, "j"), axis_name="j")
     expected = (GRID + 1) / (GRID + 1).sum(0) + (GRID + 1).sum(1)[:, None]
@@ -142,6 +150,7 @@ def test_named_axes_in_each_other():
     )
 
 
+@pytest.mark.rotated(5)
 def test_derivatives_of_batches_with_collectives():
     def shares(x):
         return ingot.vmap(lambda y: y**2 / ingot.psum(y, "i"), axis_name="i")(x)
@@ -159,6 +168,7 @@ def test_derivatives_of_batches_with_collectives():
     np.testing.assert_allclose(jacobian, ingot.jacfwd(shares)(LINE), rtol=1e-13)
 
 
+@pytest.mark.rotated(3)
 def test_derivatives_in_batch_elements():
     gives(lambda v: ingot.pmean(ingot.grad(lambda z: z * z)(v), "i"), np.full(5, 6.0), LINE, python=False)
     gives(lambda v: ingot.jvp(lambda z: z * ingot.psum(z, "i"), (v,), (1.0,))[1], 15 + LINE * 5, LINE, python=False)

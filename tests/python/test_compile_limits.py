@@ -42,6 +42,7 @@ def tree(depth, kind="x * 0.5"):
     return made("def f0(x):\n    return x + 1.0\n" + "".join(levels), f"f{depth}")
 
 
+@pytest.mark.rotated(4)
 def test_trees_of_calls():
     """The function of each level is evaluated some hundred times at most, and the code is of a size that a level has."""
     assert check(tree(10), 1.5) == tree(10)(1.5)
@@ -101,6 +102,7 @@ def test_functions_of_functions_that_are_called_often():
     check(changes, np.array([-50.0, 1.0, -20.0]))
 
 
+@pytest.mark.rotated(3)
 def test_derivatives_of_trees_of_calls_are_refused():
     function = tree(30)
 
@@ -126,6 +128,7 @@ def f(n):
     check(made(text), 4)
 
 
+@pytest.mark.rotated(3)
 def test_recursion_that_keeps_the_lists_that_it_makes():
     """Those of all levels and of all calls in one level have one pool; they had one each, level by level, 64 times."""
 
@@ -158,6 +161,7 @@ def test_recursion_that_keeps_the_lists_that_it_makes():
         check(function, 3)
 
 
+@pytest.mark.rotated(5)
 def test_evaluating_has_a_budget_of_steps():
     """Numbers that are known, in functions that are inlined: nothing becomes code, and yet it ends."""
     text = "".join(f"def g{i}(n):\n    return ({' + '.join(['n'] * 300)}) % 7\n" for i in range(20))
@@ -183,6 +187,7 @@ def _overlapping(count):
     return made(f"def f(y):\n{lines}    return y\n")
 
 
+@pytest.mark.rotated(5)
 def test_statements_whose_memory_overlaps():
     check(_overlapping(70), np.arange(20.0))
     sizes = []
@@ -196,6 +201,7 @@ def test_statements_whose_memory_overlaps():
 # ---- What is known when compiling
 
 
+@pytest.mark.rotated(3)
 def test_tuples_of_tuples():
     function = made("def f(x):\n    t = (x, 1)\n" + "    t = (t, t)\n" * 10 + "    return t[0][1][0][1][0][1][0][1][0][1][0]\n")
     check(function, 1.5)

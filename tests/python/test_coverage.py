@@ -55,16 +55,19 @@ def missing(tmp_path, *options, **environment):
     return [LINES[line - 1].strip() for line in found["covered.py"]["missing_lines"]]
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("options", [(), ("--branch",)])
 def test_lines_of_compiled_functions_count_as_run(tmp_path, options):
     assert missing(tmp_path, *options) == ["return x + 1", "return x * 2"]
 
 
+@pytest.mark.rotated(3)
 def test_functions_from_the_cache_count_as_run(tmp_path):
     cache = {"INGOT_CACHE": "on", "INGOT_CACHE_DIR": str(tmp_path / "cache")}
     assert missing(tmp_path, **cache) == missing(tmp_path, **cache) == ["return x + 1", "return x * 2"]
 
 
+@pytest.mark.rotated(3)
 def test_a_child_leaves_the_data_of_its_parent(tmp_path):
     """Compiling after a fork erased the file of the process that coverage.py was begun in."""
     (tmp_path / "program.py").write_text(
@@ -89,6 +92,7 @@ def test_a_module_of_the_users_may_be_called_coverage(tmp_path):
     assert (done.stdout, done.stderr) == ("6.0\n", "")
 
 
+@pytest.mark.rotated(3)
 def test_python_counts_what_it_runs(tmp_path):
     assert missing(tmp_path, INGOT_DISABLE="1") == ["if x > 3:", "return 1.0", "return x", "return x + 1", "s += helper(v)", "return x * 2"]
 

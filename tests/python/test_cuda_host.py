@@ -239,6 +239,7 @@ def test_copies_to_the_device_that_are_refused():
 # Pinned and mapped memory.
 
 
+@pytest.mark.rotated(3)
 def test_pinned_arrays_are_numpys():
     x = cuda.pinned_array((2, 3), np.int32, order="F")
     assert type(x) is np.ndarray and x.flags.f_contiguous and x.flags.writeable and x.dtype == np.int32
@@ -345,6 +346,7 @@ def test_kernels_write_into_mapped_arrays_themselves():
     np.testing.assert_array_equal(ingot.jit(lambda a: a + 1, device="emulated")(y), np.full(64, 2.0))
 
 
+@pytest.mark.rotated(3)
 def test_managed_arrays_are_the_hosts_and_the_devices():
     x = cuda.managed_array((8, 8), np.float32, order="F")
     assert type(x) is np.ndarray and x.flags.f_contiguous and x.dtype == np.float32
@@ -636,7 +638,7 @@ with ingot.device("emulated"):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_streams_wait_for_each_others_arrays(seed):
     here = os.path.dirname(__file__)
     path = os.pathsep.join([here, *filter(None, sys.path)])

@@ -41,6 +41,7 @@ FOLDS = {
 OF_INTEGERS = ("and_", "or_", "xor", "inc", "dec")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name, dtype", [(n, t) for n in FOLDS for t in (INTEGERS if n in OF_INTEGERS else ATOMIC)])
 def test_atomics_of_one_thread(name, dtype):
     """Each gives what the element was; what it becomes is NumPy's."""

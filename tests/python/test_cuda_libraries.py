@@ -714,6 +714,7 @@ def test_devices_without_libraries():
         assert all("has no libraries" in text for text in cuda.libraries().values())
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", [*DTYPES, "int64"])
 @pytest.mark.parametrize("batch", [(), (3,), (2, 2)])
 def test_linear_algebra_in_compiled_code(compiled, dtype, batch):
@@ -731,6 +732,7 @@ def test_linear_algebra_in_compiled_code(compiled, dtype, batch):
     assert jobs("solver") > before
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 4, 2)])
 def test_factors_in_compiled_code(compiled, dtype, shape):
@@ -781,7 +783,7 @@ def test_wrong_matrices_are_linalgerrors_in_compiled_code(compiled):
 
 @pytest.mark.parametrize("dtype", [*DTYPES, "int32"])
 @pytest.mark.parametrize("n", [1, 8, 9])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 def test_transforms_in_compiled_code(compiled, dtype, n):
     x = filled((3, n, 4), "float64" if dtype == "int32" else dtype)
     x = (x * 10).astype(dtype)

@@ -169,6 +169,7 @@ TYPES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @needs_nvrtc
 @pytest.mark.parametrize("abi", ["numba", "c"])
 @pytest.mark.parametrize("dtype", TYPES)
@@ -498,6 +499,7 @@ def test_the_software_device_takes_no_machine_code(kind, words):
         launched(bar)
 
 
+@pytest.mark.sampled(2)
 @needs_nvcc
 @pytest.mark.parametrize("options", [("-cubin", "-arch=sm_90"), ("-fatbin", "-arch=sm_90"), ("-dc", "-arch=sm_90"), ("-ltoir", "-arch=lto_90", "-dlto")])
 def test_nvjitlink_links_what_the_vendors_compiler_makes(tmp_path, options):

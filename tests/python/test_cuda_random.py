@@ -29,6 +29,7 @@ def words(states):
     return states.view(np.uint64).reshape(-1, 2)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("n, seed, start", [(N, 1, 0), (3, 2**64 - 1, 0), (5, 0, 3), (1, -7, 2), (0, 1, 0)])
 def test_states_are_numbas(n, seed, start):
     states = random.create_xoroshiro128p_states(n, seed, start)

@@ -37,6 +37,7 @@ def counted(monkeypatch):
     return calls
 
 
+@pytest.mark.rotated(3)
 def test_arguments_are_chosen_by_number_and_name():
     for argnums, expected in [
         (0, 4.0),
@@ -194,7 +195,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("f", [cleared_copy_or_view, cleared_rows])
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(14)
 def test_copies_are_viewed_and_copied_as_arguments_are(layout, f):
     """Which elements `f` clears depends on whether it gets a view: what is cleared has no derivative."""
     cleared = np.ones(LAYOUTS[layout]().shape)

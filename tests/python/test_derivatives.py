@@ -76,7 +76,7 @@ TWO = (
 
 
 @pytest.mark.parametrize("name", ONE)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_functions_of_one_number(name):
     ufunc = getattr(np, name)
     compare(lambda x: ufunc(x), X)
@@ -84,6 +84,7 @@ def test_functions_of_one_number(name):
     compare(lambda x: ufunc(x), 0.3, mode="interpreted")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [*ANALYTIC, "arccosh", "absolute", "sign", "conjugate", "real", "imag"])
 def test_functions_of_one_complex_number(name):
     function = getattr(np, name)
@@ -91,7 +92,7 @@ def test_functions_of_one_complex_number(name):
 
 
 @pytest.mark.parametrize("name", TWO)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_functions_of_two_numbers(name):
     ufunc = getattr(np, name)
     compare(lambda x, y: ufunc(x, y), X, WIDE)
@@ -134,7 +135,7 @@ def wide_difference(ufunc, operands, tangents):
 
 
 @pytest.mark.parametrize("dtype", [*REALS, *COMPLEX])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_ufuncs_of_each_dtype(dtype):
     eps = np.finfo(dtype).eps
     rng = np.random.default_rng(5)
@@ -168,6 +169,7 @@ def test_branch_cuts():
         np.testing.assert_allclose(tangent, expected, rtol=1e-8, atol=1e-8, err_msg=name)
 
 
+@pytest.mark.rotated(3)
 def test_special_functions():
     for name in ("erf", "erfc", "gamma", "lgamma"):
         function = getattr(math, name)
@@ -264,7 +266,7 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 def test_functions_of_arrays(name):
     for mode in MODES:
         compare(ARRAYS[name], A, mode=mode)

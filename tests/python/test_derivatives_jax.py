@@ -75,8 +75,9 @@ KINDS = ("jacfwd", "jacrev", "hessian")
 TWICE = ("numbers", "equal shapes", "several out of several", "dataclass")
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 def test_derivatives_nest_as_in_jax(name):
     make, arguments, argnums = FUNCTIONS[name]
     for kind in KINDS if name in TWICE else KINDS[:2]:
@@ -84,6 +85,7 @@ def test_derivatives_nest_as_in_jax(name):
         agree(getattr(ingot, kind)(make(np), argnums)(*arguments), expected)
 
 
+@pytest.mark.rotated(5)
 def test_derivatives_nest_in_compiled_code():
     def f(v, s):
         return {"a": v * s, "b": [s * s, (v @ v,)]}
@@ -134,6 +136,7 @@ def test_hessians_call_the_function_n_times():
     assert several[0] == (8.0, 12.0, 8.0, 8.0) and several[3] == (8.0, 3.0, 2.0, 0.0)
 
 
+@pytest.mark.rotated(4)
 def test_derivatives_together_with_something_else():
     def f(v, s):
         return v * v * s, {"norm": v @ v, "s": (s,)}
@@ -154,6 +157,7 @@ def test_derivatives_together_with_something_else():
             of(lambda v: v, has_aux=True)(V)
 
 
+@pytest.mark.rotated(3)
 def test_complex_arguments_as_in_jax():
     z = np.array([1 + 2j, 0.5 - 1j])
     for kind in KINDS:
@@ -183,6 +187,7 @@ def loss(np):
 LAYERS = {"hidden": [Layer(M.T @ M, 0.1), Layer(M, np.array([0.2, 0.3]))], "scale": Point(np.array([1.0, -2.0]), 0.5)}
 
 
+@pytest.mark.rotated(5)
 def test_gradients_of_structures():
     slope, tangent = jax.jit(jax.grad(loss(jnp)))(LAYERS, V), jax.jit(functools.partial(jax.jvp, loss(jnp)))((LAYERS, V), (LAYERS, V))
     agree(ingot.grad(loss(np))(LAYERS, V), slope)
@@ -218,6 +223,7 @@ def test_cotangents_are_found_by_their_keys():
             pull(wrong)
 
 
+@pytest.mark.rotated(5)
 def test_rules_take_and_give_structures():
     def f(layer, x):
         return {"y": layer.w * x, "n": 3, "p": Point(layer.b, x)}
@@ -272,6 +278,7 @@ def weighted(w, n, x, scale=1.0):
     return np.sum(np.sin(w * x)) * scale * n
 
 
+@pytest.mark.rotated(4)
 def test_methods_and_partials_are_differentiated():
     model = Model(np.array([1.0, 2.0, 3.0]))
     part = functools.partial(weighted, model.w, 1, scale=1.0)
@@ -297,6 +304,7 @@ def test_methods_and_partials_are_differentiated():
     np.testing.assert_allclose(ingot.grad(lambda x: kept(x))(V), slope)
 
 
+@pytest.mark.rotated(3)
 def test_pullbacks_are_mapped_and_compiled():
     x = np.array([1.0, 2.0, 3.0])
     value, pull = ingot.vjp(lambda x: x**3, x)
@@ -383,6 +391,7 @@ TIES = {
 }
 
 
+@pytest.mark.rotated(4)
 @pytest.mark.parametrize("name", TIES)
 @pytest.mark.sampled(5)
 def test_points_without_a_derivative(name):
@@ -440,6 +449,7 @@ def results():
 """
 
 
+@pytest.mark.rotated(4)
 def test_derivatives_from_another_process(tmp_path):
     (tmp_path / "models.py").write_text(MODELS)
     show = "import models\nprint(json.dumps(models.results()))"

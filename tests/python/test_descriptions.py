@@ -126,6 +126,7 @@ def test_descriptions_do_not_change():
         it.no_such_part  # noqa: B018
 
 
+@pytest.mark.rotated(3)
 def test_cycles_through_descriptions_are_collected():
     thing = Thing()
     thing.description = Description(Description.LIST, (Description(Description.STATIC, object=thing),))

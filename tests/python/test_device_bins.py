@@ -123,6 +123,7 @@ def spread(x, out):
         out[i & 3] += 1
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.skipif(
     shutil.which("ptxas", path=f"{os.environ['PATH']}:/usr/local/cuda/bin") is None, reason="there is no ptxas, the assembler of the CUDA toolkit"
 )
@@ -133,6 +134,7 @@ def test_blocks_have_as_much_memory_as_bins_need():
         assert max(launch.needs.shared >> 10 for launch in report.launches.launches) == expected, (size, bins)
 
 
+@pytest.mark.rotated(3)
 def test_blocks_have_copies_of_32_bits_where_known_numbers_are_added():
     def ones(x, out):
         for i in range(x.size):
@@ -174,6 +176,7 @@ def test_counts_beyond_32_bits_stay_exact(device):
     np.testing.assert_array_equal(out.to_host(), [2000 * 1_000_000_007, 0, 0, 0])
 
 
+@pytest.mark.rotated(5)
 def test_nothing_races():
     """All of this again, on the software device that looks for races."""
     words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", __file__, "-k", "emulated and (256 or dtypes or numpys)"]

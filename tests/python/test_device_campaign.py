@@ -46,6 +46,7 @@ def place(tmp_path, monkeypatch):
     return campaign.Campaign(there, "emulated", True, 5, tmp_path)
 
 
+@pytest.mark.rotated(5)
 def test_phases_run_and_the_page_is_written(place):
     for name in ("machine", "sorts", "copies", "sanitizer"):
         place.found["phases"][name] = told = campaign.PHASES[name](place)
@@ -60,6 +61,7 @@ def test_phases_run_and_the_page_is_written(place):
         assert header.count("|") == line.count("|")
 
 
+@pytest.mark.rotated(3)
 def test_the_command_keeps_results_of_earlier_runs(tmp_path):
     def run(*arguments):
         command = [sys.executable, SCRIPT, "run", "--device", "emulated", "--quick", "--results", tmp_path, *arguments]
@@ -107,6 +109,7 @@ def test_fails(): assert 1 == 2
 """
 
 
+@pytest.mark.rotated(4)
 def test_failures_of_tests_are_reported(place, tmp_path, monkeypatch):
     folder = tmp_path / "tests" / "python"
     folder.mkdir(parents=True)
@@ -219,7 +222,7 @@ def test_measurements_begin_after_a_name(capsys):
     assert "ZeroDivisionError" in first["failed"] and "a fault" in second["failed"]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("program", [p for p in programs.PROGRAMS if p.lists_all], ids=lambda p: p.name)
 def test_programs_report_what_they_move(program):
     """The bytes that a program must move are those that its launches move at least, where all of it is known."""
@@ -228,7 +231,7 @@ def test_programs_report_what_they_move(program):
     assert abs(program.bytes(*arguments) - least) <= 0.05 * least
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("program", [p for p in programs.PROGRAMS if not p.options and p.function is not programs.product], ids=lambda p: p.name)
 def test_programs_have_the_cpus_bits(program):
     arguments = program.arguments(1 << 13)
@@ -290,6 +293,7 @@ def test_a_packed_campaign_runs_elsewhere(tmp_path):
     assert str(ROOT) not in json.dumps(found) and found["phases"]["sorts"]["table"]["sort int64"]["min"] > 0
 
 
+@pytest.mark.rotated(3)
 def test_tests_of_devices_run_on_another_one():
     """`-p instead_of_emulated`: on a device of OpenCL's, but for those that speak of the software device by its name."""
     file = ROOT / "tests" / "python" / "test_devices.py"

@@ -38,6 +38,7 @@ def assert_same(function, x):
         np.testing.assert_array_equal(other.to_host(), own, err_msg=f"{function.__name__} {x.dtype} {x.shape}")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function, dtype", [(columns, "f4"), (columns, "f8"), (columns, "i8"), (products, "c16"), (products, "f2")])
 def test_bits_are_the_cpus(function, dtype):
     for rows in (1, 7, 127, 128, 129, 256, 257, 384, 2048, 2049, 2177, 4229):
@@ -55,6 +56,7 @@ def test_long_columns():
     assert_same(columns, rng.normal(size=(40_000, 1)).astype("f4"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rows, launches", [(100, 2), (2048, 3), (4096, 4), (1_000_000, 6)])
 def test_launches_are_few(rows, launches):
     found = compiled(lambda x: x.sum(axis=0)).explain(np.ones((rows, 64), "f4"), device="sm_90").launches
@@ -62,6 +64,7 @@ def test_launches_are_few(rows, launches):
     assert found.read + found.written <= 1.1 * found.least
 
 
+@pytest.mark.rotated(4)
 def test_nothing_races():
     """Some of this again, on the software device that looks for races."""
     words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", __file__, "-k", "columns-f4 or middle"]

@@ -28,7 +28,7 @@ PROGRAMS = list(TOOL.programs())
 
 @pytest.mark.skipif(PTXAS is None, reason="there is no ptxas, the assembler of the CUDA toolkit")
 @pytest.mark.parametrize("number", range(len(PROGRAMS)), ids=[program.function.__name__ for program in PROGRAMS])
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 def test_kernels_are_not_in_local_memory(number, tmp_path):
     program = PROGRAMS[number]
     ptx, _ = TOOL.ptx_of(program.function, *program.arguments)

@@ -62,12 +62,13 @@ def kernels(function, *arguments):
 
 
 @pytest.mark.parametrize("dtype", NAMES)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 def test_neighbours_are_loaded_together(dtype):
     for n in (0, 1, 2, 3, 4, 5, 7, 8, 31, 257, 1030):
         as_on_the_host(lambda x, y: (x + y, x == y), values(dtype, n), values(dtype, n))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "float64", "complex64", "complex128"])
 def test_what_is_not_aligned_is_loaded_separately(dtype):
     x, y = values(dtype, 41), values(dtype, 41)
@@ -83,6 +84,7 @@ def store_between(x, y, a, b):
     return y.shape[0]
 
 
+@pytest.mark.rotated(4)
 def test_stores_that_are_not_aligned():
     for dtype in ("int8", "float32", "float64", "complex128"):
         for a in range(5):
@@ -100,6 +102,7 @@ def written_stencil(u, v, c):
             v[i, j] = u[i, j] + c * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - 4 * u[i, j])
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("program", [stencil, written_stencil])
 def test_neighbours_of_rows(program):
     for shape in ((3, 3), (5, 8), (6, 9), (9, 70), (4, 1100)):
@@ -166,6 +169,7 @@ def product_in_memory(a, b, c):
 SHAPES = [(32, 32, 16), (33, 65, 20), (64, 40, 31), (70, 32, 33), (31, 40, 40), (40, 40, 3), (0, 40, 40), (40, 40, 0)]
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("program", [product, product_in_memory])
 def test_products_of_any_shape(program):
     for m, n, k in SHAPES:
@@ -173,13 +177,14 @@ def test_products_of_any_shape(program):
 
 
 @pytest.mark.parametrize("dtype", NAMES)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 def test_products_of_any_dtype(dtype):
     as_on_the_host(product_in_memory, values(dtype, 36, 21), values(dtype, 21, 35), values(dtype, 36, 35))
     if dtype != "bool":
         as_on_the_host(product, values(dtype, 36, 21), values(dtype, 21, 35), values(dtype, 36, 35))
 
 
+@pytest.mark.rotated(3)
 def test_products_are_in_tiles():
     x = values("float32", 40, 40)
     for program in (product, product_in_memory):
@@ -198,6 +203,7 @@ LAYOUTS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", range(len(LAYOUTS)))
 def test_products_of_any_layout(number):
     for dtype in ("float32", "complex64"):
@@ -217,6 +223,7 @@ def test_products_of_operands_that_are_one_array():
     as_on_the_host(f, values("float64", 45, 20), values("float64", 45, 45))
 
 
+@pytest.mark.rotated(4)
 def test_products_of_many_matrices():
     def f(a, b, c):
         for n in range(a.shape[0]):
@@ -233,6 +240,7 @@ def test_products_of_many_matrices():
     as_on_the_host(f, values("complex128", 130, 64, 17), values("complex128", 17, 64), values("complex128", 130, 64, 64))
 
 
+@pytest.mark.rotated(3)
 def test_what_is_like_a_product():
     def distances(x, y, d):
         for i in range(x.shape[0]):
@@ -343,8 +351,9 @@ def test_special_values_of_products():
     assert (np.signbit(x) == np.signbit(y.to_host()))[is_number].all()
 
 
+@pytest.mark.rotated(2)
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float16", "float32", "float64", "complex64", "complex128"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_matmul_has_the_order_of_loops(dtype):
     def loops(a, b):
         wide = np.zeros((a.shape[0], b.shape[1]), np.float32 if a.dtype == np.float16 else a.dtype)

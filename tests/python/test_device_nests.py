@@ -353,6 +353,7 @@ def test_loops_that_only_check_are_one_launch(device):
         assert (found.times, found.waits) == (1, 1), found
 
 
+@pytest.mark.rotated(3)
 def test_the_host_reads_small_arrays_at_once(device):
     def of_intervals(data, first, last, weights):
         for v in range(len(first)):
@@ -430,7 +431,7 @@ def program_of(choices):
     return "\n".join(lines) + "\n", is_asked
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(90)
 @pytest.mark.parametrize("seed", range(240))
 def test_random_programs(seed):
     choices, draw = random.Random(seed), np.random.default_rng(seed)

@@ -107,6 +107,7 @@ assert (z == 7).all() and (a.to_host() == 4).all()
 """
 
 
+@pytest.mark.rotated(3)
 @seeds
 def test_the_hosts_array_may_be_changed_when_the_copy_returns(seed):
     run(CHANGED, seed, races=False)
@@ -141,6 +142,7 @@ for k in range(6):
 """
 
 
+@pytest.mark.rotated(3)
 @seeds
 def test_copies_of_pinned_memory_keep_their_order(seed):
     run(PINNED, seed)
@@ -181,6 +183,7 @@ for t in threads:
 """
 
 
+@pytest.mark.rotated(4)
 @seeds
 def test_threads_see_an_array_before_a_copy_or_after_it(seed):
     run(SHARED, seed, races=False)
@@ -231,6 +234,7 @@ assert (y.to_host() == 6).all()
 """
 
 
+@pytest.mark.rotated(4)
 @seeds
 def test_the_order_is_that_of_the_program(seed):
     run(ORDERS, seed)
@@ -259,6 +263,7 @@ for k, c in results:
 """
 
 
+@pytest.mark.rotated(4)
 @seeds
 def test_freed_memory_is_not_used_while_a_queue_uses_it(seed):
     run(FREED, seed)
@@ -274,6 +279,7 @@ assert peak <= 10 * (1 << 19), peak
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", [0, 1, 2, 4])
 def test_uploads_do_not_run_ahead_of_memory(seed):
     run(BOUNDED, seed, races=False)
@@ -293,6 +299,7 @@ assert (b.to_host() == 3).all()
 """
 
 
+@pytest.mark.rotated(5)
 def test_a_fetch_waits_for_that_array_alone():
     assert some(run(FETCHED, seed, races=False) for seed in range(1, 9))
     assert not some(run(FETCHED, seed, races=False, INGOT_OVERLAP="0") for seed in range(1, 9))
@@ -307,6 +314,7 @@ assert (twice(d).to_host() == 5).all() and (b.to_host() == 1).all()
 """
 
 
+@pytest.mark.rotated(5)
 def test_uploads_overlap_kernels():
     assert some(run(OVERLAPPED, seed, races=False) for seed in range(1, 9))
     assert not some(run(OVERLAPPED, seed, races=False, INGOT_OVERLAP="0") for seed in range(1, 9))
@@ -328,6 +336,7 @@ print(np.concatenate(done).tobytes().hex()[:4000])
 """
 
 
+@pytest.mark.rotated(4)
 @seeds
 def test_a_pipeline_has_the_same_bits(seed):
     assert run(PIPELINE, seed) == run(PIPELINE, 0, races=False, INGOT_OVERLAP="0")
@@ -432,6 +441,7 @@ D.synchronize()
 """
 
 
+@pytest.mark.rotated(5)
 @seeds
 def test_everything_else_keeps_its_meaning(seed):
     run(OTHERS, seed)
@@ -451,6 +461,7 @@ for k in range(6):
 """
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("seed", [0, 2, 3])
 def test_several_devices(seed):
     run(DEVICES, seed, INGOT_EMULATOR_DEVICES="2")
@@ -512,7 +523,7 @@ for k, (x, a) in enumerate(zip(host, there, strict=True)):
 
 
 @pytest.mark.parametrize("seed", range(1, 13))
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_random_programs(seed):
     run(RANDOM.replace("SEED", str(seed)), seed)
 

@@ -20,6 +20,7 @@ def places_of_rows(x, out):
         out[i] = x[i].argmax()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int64", "uint8"])
 def test_lines(dtype):
     for length in (1, 2, 33, 1024, 1025, 50_003):
@@ -39,6 +40,7 @@ def test_a_line_of_nothing_is_numpys_error():
         places(ingot.device_put(np.zeros(0), DEVICE))
 
 
+@pytest.mark.rotated(3)
 def test_launches_do_not_depend_on_the_length():
     for length in (3000, 3_000_000):
         for device in ("sm_90", "emulated"):
@@ -46,6 +48,7 @@ def test_launches_do_not_depend_on_the_length():
             assert len(found.launches) == 7 and found.waits == 2
 
 
+@pytest.mark.rotated(3)
 def test_loops_over_rows_are_one_launch():
     x, out = rng.random((40, 70)), np.zeros(40, int)
     on_device = ingot.device_put(out, DEVICE)

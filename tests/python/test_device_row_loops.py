@@ -138,13 +138,14 @@ def assert_same(function, device, x, out=None):
             np.testing.assert_array_equal(np.signbit(other), np.signbit(own), err_msg=function.__name__)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_values(function):
     for shape in [(6, 3), (4, 17), (6, 100), (2, 1025), (2, 2500)]:
         assert_same(function, "emulated", rng.standard_normal(shape))
 
 
+@pytest.mark.rotated(4)
 def test_values_of_softmax():
     for dtype in ("float32", "complex128", "int64"):
         for shape in [(6, 3), (4, 17), (2, 1025)]:
@@ -165,6 +166,7 @@ def test_long_rows():
             assert_same(function, "emulated", rng.standard_normal((2, length)).astype("float32"))
 
 
+@pytest.mark.rotated(3)
 def test_what_is_no_number():
     for length in (5, 40, 1500):
         x = rng.standard_normal((4, length))
@@ -173,6 +175,7 @@ def test_what_is_no_number():
             assert_same(function, "emulated", x)
 
 
+@pytest.mark.rotated(3)
 def test_rows_that_depend_on_each_other():
     """They are done in their order: what a row is made of may be what another one was."""
 
@@ -223,7 +226,8 @@ def launches_of(function, shape, dtype):
     return compiled(function).explain(np.empty(shape, dtype), np.empty(shape, dtype), device="sm_90").launches
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.rotated(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("function", READ_ONCE)
 def test_they_are_one_launch_that_moves_the_least(function):
     for shape, dtype in [((400, 1000), "float64"), ((40, 16_000), "float32")]:
@@ -233,6 +237,7 @@ def test_they_are_one_launch_that_moves_the_least(function):
             assert found.read + found.written <= 1.05 * found.least
 
 
+@pytest.mark.rotated(4)
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("function", [softmax_of_columns, numbers, products, mapped, running, of_several_axes])
 def test_launches_are_few(function):
@@ -240,12 +245,14 @@ def test_launches_are_few(function):
     assert sum(launch.times for launch in few.launches) == sum(launch.times for launch in many.launches) <= 3
 
 
+@pytest.mark.rotated(4)
 def test_memory_of_rows_is_bounded():
     """Arrays of rows that are in memory take up to 512 MiB, unless that of one row is more."""
     assert sum(launch.times for launch in launches_of(mapped, (200_000, 1024), "float64").launches) == 4
     assert sum(launch.times for launch in launches_of(mapped, (2, 100_000_000), "float64").launches) == 2
 
 
+@pytest.mark.rotated(4)
 def test_nothing_races():
     """Some of this again, on the software device that looks for races, with blocks and warps in an order that is drawn."""
     words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", __file__, "-k"]

@@ -96,6 +96,7 @@ def numbers(dtype, shape):
     return (x > 0 if dtype.kind == "b" else x).astype(dtype)
 
 
+@pytest.mark.rotated(5)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_lengths(device, dtype):
     for function in FLOATS if device.kind == "emulated" else [softmax, mirrored]:
@@ -103,6 +104,7 @@ def test_lengths(device, dtype):
             assert_same(function, device, numbers(dtype, (3, length)))
 
 
+@pytest.mark.rotated(5)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_short_rows(dtype):
     """Eight threads of a warp have a row, of which the warp's last threads may have none."""
@@ -114,6 +116,7 @@ def test_short_rows(dtype):
                 assert_same(function, ingot.device("emulated"), x)
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("dtype", ["int64", "complex64", "complex128", "float16", "bool", "uint8"])
 def test_dtypes(dtype):
     device = ingot.device("emulated")
@@ -162,6 +165,7 @@ def test_what_is_no_number(dtype):
             assert_same(function, device, x)
 
 
+@pytest.mark.rotated(3)
 def test_any_layout():
     """Columns of an array, every other element, axes that are broadcast."""
     device = ingot.device("emulated")
@@ -209,8 +213,9 @@ def launches_of(function, shape, dtype):
     return compiled(function).explain(np.ones(shape, dtype), device="sm_90").launches
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("shape, dtype", [((4000, 12), "float32"), ((400, 64), "float32"), ((400, 1024), "float64"), ((50, 16_384), "float32")])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_each_element_is_read_once(shape, dtype):
     for function in (softmax, normalise, logsumexp, variance, lambda x: x.argmax(axis=-1)):
         found = launches_of(function, shape, dtype)
@@ -218,6 +223,7 @@ def test_each_element_is_read_once(shape, dtype):
         assert found.read + found.written <= 1.05 * found.least, function
 
 
+@pytest.mark.rotated(4)
 def test_arrays_of_a_row_are_not_in_memory():
     """What the row alone has is not written; a result is."""
 
@@ -230,9 +236,10 @@ def test_arrays_of_a_row_are_not_in_memory():
     assert launches_of(both, (400, 100), "float32").written == 2 * size
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.skipif(PTXAS is None, reason="there is no ptxas, the assembler of the CUDA toolkit")
 @pytest.mark.parametrize("function", [softmax, normalise, logsumexp, variance])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_nothing_is_in_local_memory(function, tmp_path):
     for dtype, capabilities in (("float32", (75, 120)), ("float64", (90,))):
         ptx, _ = TOOL.ptx_of(function, ingot.device_put(np.ones((64, 64), dtype), ingot.device("emulated")))
@@ -246,6 +253,7 @@ def test_nothing_is_in_local_memory(function, tmp_path):
             assert found and not any(int(bytes) for _, bytes in found), (dtype, capability, done.stderr)
 
 
+@pytest.mark.rotated(5)
 def test_nothing_races():
     """Some of this again, on the software device that looks for races, with blocks and warps in an order that is drawn."""
     words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", __file__, "-k"]

@@ -69,6 +69,7 @@ def launches(function, *arguments):
     return ingot.jit(function).explain(*arguments, device="sm_90").launches
 
 
+@pytest.mark.rotated(4)
 def test_they_are_a_launch_for_each_digit_and_one():
     """The first two read all elements, and the others no more; a sort moves them twice for each digit."""
     n = 1 << 20
@@ -84,12 +85,13 @@ def test_they_are_a_launch_for_each_digit_and_one():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_lengths(dtype):
     for n in (1, 2, 33, IN_A_BLOCK, IN_A_BLOCK + 1, 2 * CHUNK - 1, 2 * CHUNK, 2 * CHUNK + 1, 20_011):
         check(numbers(dtype, n))
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "float64"])
 def test_elements_that_are_skewed(dtype):
     """All equal, two, sorted, reversed, one digit, the highest digit alone."""
@@ -110,6 +112,7 @@ def test_elements_that_are_skewed(dtype):
         check(x, quantiles, np.array([0.0, 0.3, 0.5, 1.0]))
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_floats_that_are_special(dtype):
     """NaN is the last, whatever its sign; a median of zeros has theirs."""
@@ -129,7 +132,7 @@ def test_floats_that_are_special(dtype):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_methods(method):
     check(numbers("float64", 5_000), ingot.jit(lambda a: np.percentile(a, [3.5, 50, 90], method=method)))
 
@@ -140,6 +143,7 @@ def test_more_ranks_than_are_selected_at_once():
         check(x, quantiles, np.linspace(0, 1, count))
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("dtype", ["int16", "float32"])
 def test_lines(dtype):
     for shape in ((3, 2049), (2500, 3)):
@@ -190,6 +194,7 @@ t.check(t.numbers("uint8", (3, 6_000)), t.medians_of_lines)
 """
 
 
+@pytest.mark.rotated(4)
 @pytest.mark.parametrize("seed", range(1, 5))
 @pytest.mark.sampled(4)
 def test_nothing_races_in_any_order_of_blocks(seed):

@@ -67,6 +67,7 @@ def sweeps(dtype, order):
     return size
 
 
+@pytest.mark.rotated(4)
 def test_they_are_a_launch_for_each_digit_that_moves_the_least():
     """After one that counts digits, and one that adds these up; what is contiguous is not copied before."""
     n = 1 << 20
@@ -78,8 +79,9 @@ def test_they_are_a_launch_for_each_digit_that_moves_the_least():
     assert launches(lambda a: np.argsort(a), np.zeros(n, "int32")).times == 2 + 4
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_lengths_around_tiles(dtype):
     tiles = {sweeps(dtype, order) for order in (False, True)}
     lengths = {IN_A_BLOCK + 1, 20_011}
@@ -89,6 +91,7 @@ def test_lengths_around_tiles(dtype):
         check(numbers(dtype, length))
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "float64"])
 def test_keys_that_are_skewed(dtype):
     """All equal, two, sorted, reversed, one digit, the highest digit alone: sweeps that move nothing are left out."""
@@ -109,6 +112,7 @@ def test_keys_that_are_skewed(dtype):
         check(x)
 
 
+@pytest.mark.rotated(3)
 def test_digits_between_that_are_the_same():
     """Elements are where the digits before have left them."""
     n = 9_001
@@ -118,8 +122,9 @@ def test_digits_between_that_are_the_same():
         check(x.view("float64"))
 
 
+@pytest.mark.rotated(2)
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "int64"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_lines(dtype):
     """Tiles do not cross lines; lines with and without digits that all keys share are neighbours."""
     for shape in ((3, 2049), (2, 5000), (7, 2600)):
@@ -133,6 +138,7 @@ def test_lines(dtype):
     check(numbers(dtype, (0, 3000)))
 
 
+@pytest.mark.rotated(3)
 def test_arrays_that_are_not_contiguous():
     def parts(a):
         return np.sort(a[10:]), np.sort(a[::2]), np.argsort(a[7:-3], kind="stable"), np.sort(a[::-1])
@@ -159,6 +165,7 @@ def test_arrays_that_are_written_afterwards():
     np.testing.assert_array_equal(moved.to_host(), own)
 
 
+@pytest.mark.rotated(5)
 def test_what_sorts():
     x = rng.integers(0, 300, 5000).astype("int32")
     a = rng.standard_normal(5000).astype("float32")
@@ -172,6 +179,7 @@ def test_what_sorts():
         np.testing.assert_array_equal(mine.to_host() if isinstance(mine, ingot.Array) else mine, theirs)
 
 
+@pytest.mark.rotated(3)
 def test_sums_at_places_that_are_sorted():
     def add(x, i):
         out = np.zeros(70_000)
@@ -184,6 +192,7 @@ def test_sums_at_places_that_are_sorted():
         assert got.to_host().tobytes() == add(x, i).tobytes()
 
 
+@pytest.mark.rotated(4)
 def test_a_million_and_three():
     x = numbers("int32", (1 << 20) + 3)
     np.testing.assert_array_equal(values(ingot.device_put(x, device)).to_host(), np.sort(x))
@@ -207,8 +216,9 @@ t.check(np.arange(9_000) & 0xFF00)
 """
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("seed", range(1, 7))
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_nothing_races_in_any_order_of_blocks(seed):
     """Blocks and warps run in an order that is drawn from the seed, several alternately."""
     variables = {"INGOT_EMULATOR_SEED": str(seed), "INGOT_EMULATOR_RACES": "1"}

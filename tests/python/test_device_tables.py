@@ -106,6 +106,7 @@ def two_tables(out, table, x):
 EACH = [stored, added, stored_by_threads, rows_of_arrays, parts_of_rows]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("function", "dtype"), [*((f, np.int64) for f in EACH), (added, np.int32), (rows_of_arrays, np.uint8)])
 def test_tables_whose_numbers_differ(function, dtype):
     for rows, used, length in [(7, 7, 40), (9, 4, 3), (70, 40, 5), (3, 1, 20), (3, 0, 20), (5, 5, 0)]:
@@ -141,6 +142,7 @@ def test_threads_raise_for_wrong_numbers():
         assert as_in_python(stored_by_threads, samples(5, 30), table, samples(5, 30), writes=False)[0] is IndexError
 
 
+@pytest.mark.rotated(3)
 def test_several_tables():
     for table in (np.array([3, 1, 0, 2]), np.array([1, 1, 0, 2]), np.array([3, -1, 0, 2])):
         as_in_python(two_tables, samples(4, 30), table, samples(4, 30))
@@ -177,6 +179,7 @@ def rows_of_intervals(out, table, first, last, x, flags, mask):
                 row[first[v] : last[v]] *= x[d]
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("function", [of_intervals, rows_of_intervals])
 def test_intervals_and_masks(function):
     for rows, length in [(5, 60), (1, 60), (4, 0), (0, 30), (20, 30)]:
@@ -205,6 +208,7 @@ def test_launches_do_not_grow_with_the_rows():
         assert counts[0] == counts[1] <= 4 + 3, function
 
 
+@pytest.mark.rotated(3)
 def test_tables_that_a_loop_writes():
     """They are not asked for before it."""
 
@@ -263,6 +267,7 @@ def gathered_in_order(out, table, pixels, sky, weights, rows_of):
                 out[row, s] += seen
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", [gathered, gathered_in_order])
 @pytest.mark.parametrize("numbers", [3, 11])
 def test_gathers(function, numbers):
@@ -311,6 +316,7 @@ def scattering(rows, length, numbers, pixels=9):
     return [rng.random((pixels, numbers)), rng.integers(-1, pixels, (rows, length)), weights, rng.random((rows, length)), table, flags]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("function", "numbers"), [(scattered, 1), (scattered, 3), (scattered, 11), (scattered_by_known, 3)])
 def test_sums_at_shared_places_in_the_order_of_the_iterations(function, numbers):
     for rows, length in [(4, 70), (1, 300), (20, 20), (3, 0), (0, 9)]:
@@ -390,6 +396,7 @@ def sums_of_steps(row, first, last, amplitudes, flags):
             a += 1
 
 
+@pytest.mark.rotated(3)
 def test_spans_that_follow_each_other():
     first, last = np.array([0, 90, 60, 7]), np.array([60, 200, 100, 7])
     as_in_python(steps_of_rows, samples(4, 200), np.array([2, 0, 3, 1]), first, last, samples(30), 10)
@@ -478,6 +485,7 @@ def stored_if_positive(out, hits, rows, w):
                 out[r, s] = w[d, s]
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("function", [binned, stored_if_positive])
 def test_rows_that_are_stored_or_added_whole(function):
     """By one sort, in launches whose number depends on no length."""

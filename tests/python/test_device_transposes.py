@@ -36,6 +36,7 @@ def transposed(x):
     return np.ascontiguousarray(x.T)
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "float16", "int32", "float32", "float64", "complex64", "complex128"])
 def test_all_dtypes_and_sizes(device, dtype):
     for shape in [(70, 50), (16, 16), (33, 31), (15, 40), (100, 1), (0, 20), (64, 128), (129, 65)]:
@@ -101,6 +102,7 @@ def test_a_launch_of_squares_moves_each_byte_once(dtype, edge):
     assert launch.read == launch.written == x[:, :8].nbytes
 
 
+@pytest.mark.rotated(5)
 def test_nothing_races():
     """All of this again, on the software device that looks for races."""
     words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", __file__]

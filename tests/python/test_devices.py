@@ -149,6 +149,7 @@ def test_the_parts_of_complex_numbers():
     assert not x.imag.flags.writeable and x.imag.to_host().tolist() == [0, 0, 0]
 
 
+@pytest.mark.rotated(3)
 def test_views_share_and_keep_memory():
     x = filled((4, 5), "int64")
     a = put(x)
@@ -295,6 +296,7 @@ def test_other_libraries_do_not_reach_the_memory_of_the_software_device():
             use()
 
 
+@pytest.mark.rotated(3)
 def test_arrays_given_by_dlpack():
     x = filled((3, 4), "complex64")
     a = put(x)

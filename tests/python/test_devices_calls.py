@@ -60,6 +60,7 @@ def as_on_the_host(function, *arguments):
     return got
 
 
+@pytest.mark.rotated(3)
 def test_results_are_the_hosts_bit_for_bit():
     x, y = rng.standard_normal((2, 5, 7))
     as_on_the_host(lambda a, b: a * 2 + b, x, y)
@@ -70,6 +71,7 @@ def test_results_are_the_hosts_bit_for_bit():
     as_on_the_host(lambda a: (np.sort(a, axis=0), np.sort(a[:0].ravel())), x * 1j)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split())
 def test_dtypes(dtype):
     x = (rng.standard_normal((3, 4)) * 20).astype(dtype)
@@ -104,6 +106,7 @@ def test_rows_that_change_what_their_threads_have_loaded():
         as_on_the_host(f, rng.standard_normal((3, n)), np.arange(3.0))
 
 
+@pytest.mark.rotated(5)
 def test_more_reductions_than_a_block_has_memory_for():
     def sums(n):
         lines = [f"    s{i} = 0j\n" for i in range(n)] + ["    for i in ingot.prange(a.shape[0]):\n"]
@@ -354,6 +357,7 @@ def test_exceptions_are_the_hosts():
     assert error.value.args == ("nothing", 1)
 
 
+@pytest.mark.rotated(4)
 def test_the_first_of_many_exceptions_is_raised():
     def raised(f, *arguments):
         with pytest.raises((ValueError, KeyError)) as error:
@@ -642,6 +646,7 @@ def test_code_that_runs_stays_when_another_thread_has_compiled_it_too():
     assert specialisation.loaded is first
 
 
+@pytest.mark.rotated(4)
 def test_memory_of_results_goes_with_them():
     f = ingot.jit(lambda a: (a + 1, a[1:]))
     ingot.release_memory(DEVICE)  # what is kept may have larger blocks

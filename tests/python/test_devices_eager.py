@@ -150,18 +150,21 @@ INDICES = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("x", [FLOATS, INTS], ids=["floats", "ints"])
 def test_operators(name, x):
     compare(OPERATORS[name], x)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("x", [FLOATS, INTS], ids=["floats", "ints"])
 def test_methods(name, x):
     compare(METHODS[name], x)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_of_numpys(name):
     compare(FUNCTIONS[name], FLOATS)

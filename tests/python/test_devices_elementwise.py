@@ -66,7 +66,7 @@ def check(function, arguments, device):
             assert host_bits(a) == host_bits(b)
 
 
-@pytest.mark.sampled(72)
+@pytest.mark.sampled(144)
 @pytest.mark.parametrize("name", UFUNCS)
 @pytest.mark.parametrize("device", ["emulated", pytest.param("opencl", marks=pytest.mark.sampled(4, of="opencl"))])
 def test_functions(name, device):
@@ -79,7 +79,7 @@ def test_functions(name, device):
         check(lambda *x: [ufunc(x[2 * i], x[2 * i + 1]) for i in range(len(x) // 2)], arguments, device)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("device", ["emulated", pytest.param("opencl", marks=pytest.mark.sampled(4, of="opencl"))])
 def test_casts(dtype, device):

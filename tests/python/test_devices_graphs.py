@@ -434,6 +434,7 @@ def test_changes_of_the_callers_containers_are_refused():
         ingot.graph(lambda x: x, given)
 
 
+@pytest.mark.rotated(4)
 def test_arrays_that_are_kept_elsewhere_are_refused():
     kept = []
 
@@ -479,6 +480,7 @@ def test_a_graph_in_a_graph_is_refused():
     same(inner(), chain(x, x))
 
 
+@pytest.mark.rotated(4)
 def test_memory_belongs_to_the_graph():
     gc.collect()
     x, y = put(rng.random((400, 6))), put(rng.random((400, 6)))

@@ -78,6 +78,7 @@ def test_loops_of_one_thread_write_an_element_in_two_places_in_order():
     assert ingot.jit(f)(put(np.ones(1)), rows) == expected and rows[0] == expected
 
 
+@pytest.mark.rotated(3)
 def test_parts_of_arrays_are_written():
     def f(n, m, k):
         y = np.zeros((n, m, k))
@@ -96,6 +97,7 @@ def test_parts_of_arrays_are_written():
         same(on_device(*shape), function(*shape))
 
 
+@pytest.mark.rotated(3)
 def test_a_long_loop_that_raises_soon_raises_soon():
     def f(x, n):
         s = 0.0
@@ -120,6 +122,7 @@ def test_a_long_loop_that_raises_soon_raises_soon():
     assert time.monotonic() - start < 60
 
 
+@pytest.mark.rotated(4)
 def test_strips_of_iterations_carry_on():
     def f(x, k, n):
         s = 0.0
@@ -165,6 +168,7 @@ def test_more_values_than_a_launch_takes():
         compiled(a, *[put(x)[::2, ::2] for x in wholes[1:]])
 
 
+@pytest.mark.rotated(5)
 def test_rows_with_sums_of_many_dtypes():
     dtypes = ("float64", "complex128", "int64", "float32", "int8", "complex64", "bool", "uint16")
 

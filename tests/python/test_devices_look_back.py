@@ -76,6 +76,7 @@ def extremes_in_place(x):
     return low, high
 
 
+@pytest.mark.rotated(3)
 def test_they_are_one_launch_that_moves_the_least():
     x = np.arange(1 << 20)
     for function in (np.cumsum, lambda a: np.maximum.accumulate(a), lambda a: np.bitwise_xor.accumulate(a)):
@@ -90,8 +91,9 @@ def test_they_are_one_launch_that_moves_the_least():
     assert len(ingot.jit(lambda a: a[a > 0]).explain(x, device="emulated").launches.launches) == 2
 
 
+@pytest.mark.rotated(2)
 @pytest.mark.parametrize("dtype", INTEGERS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_lengths_around_tiles(dtype):
     def running(a):
         return np.cumsum(a), np.maximum.accumulate(a), np.bitwise_or.accumulate(a)
@@ -107,6 +109,7 @@ def test_lengths_around_tiles(dtype):
         on_both(running, x)
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_extremes_of_floats(dtype):
     """Zeros of both signs and NaN among them."""
@@ -127,6 +130,7 @@ def test_sums_of_floats_have_the_order_of_iterations(dtype):
         on_both(running_sum, rng.standard_normal(length).astype(dtype))
 
 
+@pytest.mark.rotated(4)
 def test_values_that_are_skewed():
     """All in one tile, none, all: what blocks wait for comes late or at once."""
     n = 100_003
@@ -175,6 +179,7 @@ def relaxed_loop(x, out):
     return total, product
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
 def test_sums_of_floats_in_any_order_have_a_fixed_one(dtype):
     """Groups have 32 tiles: one less, as many, and some more than two."""
@@ -242,8 +247,9 @@ print(t.relaxed_digest())
 """
 
 
+@pytest.mark.rotated(2)
 @pytest.mark.parametrize("seed", range(1, 25))
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 def test_orders_of_blocks(seed):
     """Blocks and warps run in an order that is drawn from the seed, several alternately; nothing races."""
     variables = {"INGOT_EMULATOR_SEED": str(seed), "INGOT_EMULATOR_RACES": str(seed % 2)}
@@ -272,6 +278,7 @@ for blocks in (20, 500):
 """
 
 
+@pytest.mark.rotated(3)
 def test_a_wait_that_never_ends_is_reported(tmp_path):
     """Few blocks are there at once; of many, the first ones wait for those that cannot begin."""
     program = tmp_path / "waiting.py"

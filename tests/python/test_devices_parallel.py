@@ -92,6 +92,7 @@ def normalised(a):
     return d / np.sqrt((d * d).mean(axis=-1, keepdims=True) + 1e-5)
 
 
+@pytest.mark.rotated(3)
 def test_rows_of_any_length(device):
     sums = ingot.jit(lambda a: (a.sum(axis=1), (a * a).sum(axis=1), a.prod(axis=1)))
     extremes = ingot.jit(lambda a: (a.max(axis=1), a.min(axis=-1)))
@@ -105,7 +106,7 @@ def test_rows_of_any_length(device):
 
 
 @pytest.mark.parametrize("dtype", SOME)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_rows_of_any_dtype(device, dtype):
     rows = ingot.jit(lambda a: (a.sum(axis=1), a.max(axis=1), a.any(axis=1)))
     for length in (13, 100):
@@ -283,6 +284,7 @@ def test_loops_that_count(device):
 # Sums at indices that iterations share
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("dtype", ["int32", "float16", "float32", "float64", "complex128"])
 def test_sums_at_shared_places(device, dtype):
     x = numbers(dtype, (3000,))
@@ -299,6 +301,7 @@ def test_sums_at_shared_places(device, dtype):
     as_on_the_host(device, add, x[:0], places[:0], 40)
 
 
+@pytest.mark.rotated(3)
 def test_products_and_differences_at_shared_places(device):
     x = 1 + rng.standard_normal(2000) / 100
     i = rng.integers(0, 7, 2000)
@@ -318,6 +321,7 @@ def test_histograms_with_weights(device):
     as_on_the_host(device, lambda i, w: (np.bincount(i, w), np.bincount(i)), i, w)
 
 
+@pytest.mark.rotated(3)
 def test_histograms_of_few_and_many_bins(device):
     def count(i, n):
         out = np.zeros(n, "int64")
@@ -330,6 +334,7 @@ def test_histograms_of_few_and_many_bins(device):
     as_on_the_host(device, count, i, 2049)
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.sampled(2)
 def test_loops_that_check_indices(device):
     def add(x, i, out):
@@ -366,6 +371,7 @@ def test_loops_that_check_indices(device):
         same(home(there), mine)
 
 
+@pytest.mark.rotated(4)
 def test_sums_at_shared_places_of_several_axes(device):
     x = rng.standard_normal((500, 3))
     i, j = rng.integers(0, 4, 500), rng.integers(0, 5, 500)
@@ -398,7 +404,7 @@ def test_stores_at_shared_places(device):
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint32", "int64", "uint64", "float16", "float32", "float64", "complex64"])
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 def test_sorts(device, dtype):
     places = ingot.jit(lambda a: np.argsort(a, axis=1, kind="stable"))
     values = ingot.jit(lambda a: (np.sort(a, kind="stable"), np.sort(a.T, axis=0, kind="stable")))
@@ -413,7 +419,7 @@ def test_sorts(device, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "float64"])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_sorts_of_long_lines(device, dtype):
     x = (numbers("float64", (2, 5000)) * 1000 if dtype == "float64" else rng.integers(-(2**31), 2**31, (2, 5000))).astype(dtype)
     as_on_the_host(device, lambda a: np.argsort(a, axis=1, kind="stable"), x)
@@ -421,6 +427,7 @@ def test_sorts_of_long_lines(device, dtype):
     np.testing.assert_array_equal(got, np.sort(x))
 
 
+@pytest.mark.rotated(4)
 def test_what_sorts(device):
     x = rng.integers(0, 60, 3000).astype("int32")
     as_on_the_host(device, lambda a: (np.unique(a), np.median(a), np.partition(a, 5)[5], np.searchsorted(np.sort(a), 30)), x)
@@ -430,13 +437,14 @@ def test_what_sorts(device):
 
 
 @pytest.mark.parametrize("dtype", SOME)
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 def test_selections(device, dtype):
     selected = ingot.jit(lambda a, m: (a[m], a[~m], np.nonzero(a)[0]))
     for length in (0, 100, 5000):
         as_on_the_host(device, selected, numbers(dtype, (length,)), rng.random(length) < 0.3)
 
 
+@pytest.mark.rotated(3)
 def test_selections_of_several_axes(device):
     x = rng.standard_normal((30, 40, 3))
     as_on_the_host(device, lambda a: (a[a > 0], a[a[:, :, 0] > 1], a[a[:, 0, 0] > 0], np.argwhere(a > 1)), x)

@@ -194,6 +194,7 @@ def each(results):
     return results if type(results) is tuple else (results,)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("kind", ["f8", "f4", "i8", "u1", "F", "rows", "columns"])
 def test_values_dtypes_and_layouts_are_those_of_operations_that_do_not_wait(name, kind):
@@ -413,6 +414,7 @@ def test_what_looks_at_the_elements_computes_them():
             convert(one * 1)
 
 
+@pytest.mark.rotated(3)
 def test_what_nobody_looks_at_is_not_computed():
     a = put(X)
     with launches(0):
@@ -674,6 +676,7 @@ def test_what_waits_in_a_forked_child():
     assert done.stdout.strip() == "[2.0, 2.0, 2.0]", done.stderr
 
 
+@pytest.mark.rotated(4)
 def test_random_programs():
     """Programs of operations, writes and looks, in all orders: as NumPy does them."""
     draw = np.random.default_rng(11)

@@ -269,6 +269,7 @@ def test_the_last_line_of_a_program_that_fails_is_the_users(tmp_path):
     assert "ingot/_" not in done.stderr
 
 
+@pytest.mark.rotated(5)
 def test_every_refusal_has_an_example():
     """docs/errors.md has what is in the sources, and each example is refused as in its row."""
     done = subprocess.run([sys.executable, ROOT / "tools" / "errors_docs.py", "--check"], capture_output=True, text=True, timeout=120)
@@ -393,6 +394,7 @@ def examples():
         yield function, message_of(function, tuple(arguments))
 
 
+@pytest.mark.rotated(4)
 def test_every_refusal_is_a_sentence_at_the_users_place():
     """Iterates over all examples of refusals: what is refused, the user's line, and what to write instead."""
     faults = []

@@ -30,6 +30,7 @@ def directions(shape, count=2):
 class TestPredatorsAndPrey:
     counts, start = predators_and_prey.COUNTS, predators_and_prey.START
 
+    @pytest.mark.rotated(4)
     def test_derivatives(self):
         def error(x):
             return predators_and_prey.squared_error(x, self.counts, 20)
@@ -53,6 +54,7 @@ class TestPredatorsAndPrey:
 class TestKalmanTrack:
     states, seen = kalman_track.fly(kalman_track.TRUE, 150, np.random.default_rng(2))
 
+    @pytest.mark.rotated(4)
     def test_derivatives(self):
         def loss(x):
             return kalman_track.loss(x, self.seen)
@@ -81,6 +83,7 @@ class TestKalmanTrack:
 class TestAcousticSplitter:
     drag, plate, steps = acoustic_splitter.walls(44, 66, 8), (24, 30), 150
 
+    @pytest.mark.rotated(4)
     def test_derivatives(self):
         def loss(x):
             return acoustic_splitter.loss(x, self.steps, self.drag)
@@ -91,6 +94,7 @@ class TestAcousticSplitter:
         for direction in directions(self.plate):
             assert np.sum(slope * direction) == pytest.approx(along(loss, at, direction), rel=1e-6)
 
+    @pytest.mark.rotated(3)
     def test_the_design(self):
         design = np.zeros(self.plate)
         before, _ = acoustic_splitter.shares(design, self.steps, self.drag)

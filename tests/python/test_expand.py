@@ -184,6 +184,7 @@ def into_rows(out, x, a):
             out[k, i] = own[len(a) - 1 - i]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("vectors", ["scalar", "sse", "avx2"])
 @pytest.mark.parametrize(
     "function",
@@ -256,6 +257,7 @@ def valley_of_slices(x):
     return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
 
 
+@pytest.mark.rotated(4)
 @pytest.mark.parametrize("function", [valley, valley_of_slices], ids=lambda f: f.__name__)
 def test_gradients_of_rows(function):
     """The gradients at many points are those at each of them."""
@@ -271,6 +273,7 @@ def test_gradients_of_rows(function):
                 assert np.array_equal(all_rows(given), wanted, equal_nan=True), (count, length)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("vectors", ["scalar", "sse", "avx2"])
 @pytest.mark.parametrize("function", [columns, of_one_memory, of_narrow_numbers, of_the_iteration_before], ids=lambda f: f.__name__)
 def test_values(function, vectors, monkeypatch):

@@ -94,6 +94,7 @@ def test_launches_of_a_loop_count_for_each_iteration():
     assert 15000 < found.least <= 16000
 
 
+@pytest.mark.rotated(3)
 def test_iterations_of_the_host_are_read_one_by_one():
     """A sort takes a launch for each byte of a key, and two before; sums of columns are a tree of rows."""
     found = launches(ordered, np.ones(10_000))

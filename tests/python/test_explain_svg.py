@@ -118,6 +118,7 @@ def test_the_version_that_runs_is_shown(length, op):
     assert shown & {"add", "multiply"} == {op}
 
 
+@pytest.mark.rotated(3)
 def test_a_part_is_one_object_and_holds_the_rest():
     op = fusion(chain, np.ones(10), np.ones(10)).nests[0].ops[-1]
     gc.collect()
@@ -128,7 +129,7 @@ def test_a_part_is_one_object_and_holds_the_rest():
 DISTINCT = list({p.plain: p for p in PROGRAMS if p.calls is None}.values())
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("program", DISTINCT, ids=lambda p: p.name)
 def test_drawings_are_well_formed(program, tmp_path):
     ingot.jit(program.plain).explain(*program.arguments(True), svg=tmp_path / "drawing.svg")

@@ -112,6 +112,7 @@ def test_arithmetic_follows_the_state(state, word, dtype):
                 assert not same(got, arithmetic(a[few], b[few]))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("word", STATES.values(), ids=STATES)
 def test_elementary_functions_do_not(state, word):
     for dtype in ("float32", "float64"):
@@ -366,6 +367,7 @@ def both(x):
 '''
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.skipif(not linking.RUNTIME.exists(), reason="builds with sanitizers have no runtime for libraries")
 def test_libraries_follow_the_state(state, tmp_path):
     source = tmp_path / "exported.py"

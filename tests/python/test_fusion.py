@@ -53,7 +53,7 @@ def with_row(x):
     return np.sum(x * x[:1] + x, axis=0), np.sum(x - x[:1])
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(48)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("function", [first_axis, last_axis, turned, two_axes, outer_axes, extremes, with_row])
 @pytest.mark.parametrize("dtype", [pytest.param(d, marks=pytest.mark.slow) if d in SLOW_DTYPES else d for d in DTYPES])
@@ -82,6 +82,7 @@ def product_with_vector(x, v):
     return x.T @ v, np.dot(x.T, v), (x.T * v).sum(axis=1), (v * x.T).sum(axis=1)
 
 
+@pytest.mark.rotated(4)
 def test_sums_along_an_axis_have_one_order():
     """In all layouts that are not known when compiling that of C order; in each layout that of the interpreter."""
     g = np.random.default_rng(4)
@@ -97,6 +98,7 @@ def test_sums_along_an_axis_have_one_order():
                 assert difference(one(z, *arguments), other(z, *arguments)) is None, (shape, z.strides)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("axes", [0, 1, 2, (0, 1), (0, 2), (1, 2)])
 def test_sums_of_arrays_of_three_axes_have_numpys_layouts(axes):
     x = np.random.default_rng(5).integers(-9, 9, (5, 130, 7)).astype(float)
@@ -235,7 +237,7 @@ def kept_in_branch(x, flag):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 100, 1030, 2100])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_what_is_written_by_one_nest_has_numpys_values(n):
     g = np.random.default_rng(n)
     x, y = g.random(n) + 0.1, g.random(n) + 0.1
@@ -254,8 +256,9 @@ def test_what_is_written_by_one_nest_has_numpys_values(n):
         check(kept_in_branch, x, flag, bound=bound)
 
 
+@pytest.mark.rotated(2)
 @pytest.mark.parametrize("shape", [(1, 1), (3, 9), (40, 33), (1100, 3), (5, 1200)])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_arrays_of_two_axes_are_written_by_one_nest(shape):
     x = np.random.default_rng(1).random(shape)
     for layout in layouts(x):
@@ -273,6 +276,7 @@ def nests_of(function, *arguments):
     return sum("for %" in line and (depth == 2 or is_shared) for line, depth, is_shared in zip(lines, depths, shared))
 
 
+@pytest.mark.rotated(3)
 def test_arrays_of_the_same_lengths_are_written_by_one_nest():
     x = np.random.default_rng(1).random((40, 50))
     assert nests_of(two_results, x[0]) == 1

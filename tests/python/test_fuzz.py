@@ -101,6 +101,7 @@ def test_instances_are_compared_by_what_they_hold():
     assert examine(program, {"planted": _wrong_compiler(source)}).difference.kind == "planted value of tuple"
 
 
+@pytest.mark.rotated(5)
 def test_containers_are_arguments():
     found = [p for p in (generate.program(1, n) for n in range(100)) if {"list", "tuple", "dict"} & set(p.dtypes)]
     assert found

@@ -60,6 +60,7 @@ def plain(name):
     return times.CASES[name].function.__wrapped__
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", names())
 def test_results_are_those_of_plain_python(name):
     case = times.CASES[name]
@@ -114,6 +115,7 @@ class TestScience:
         i, j = np.unravel_index(np.argmax(found), found.shape)
         assert abs(masses[i] - 28.1) < 1 and abs(times_[j] - 0.7 * times_[-1]) < 0.02 and found[i, j] > 8
 
+    @pytest.mark.rotated(3)
     def test_the_pole_goes_up(self):
         states, _ = swing_up.run(iterations=250)
         assert np.cos(states[-1, 1]) < -0.95

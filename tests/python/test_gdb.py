@@ -37,6 +37,7 @@ def test_binaries_export_no_more_than_others_need(module, others):
     assert names - {f"PyInit_{own}"} == others
 
 
+@pytest.mark.rotated(3)
 def test_gdb_names_the_compiled_function(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

@@ -142,13 +142,14 @@ CARRIED = {
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", CARRIED)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_arrays_that_iterations_pass_on(name, mode):
     compare(CARRIED[name], RNG.uniform(0.4, 0.9, 5), mode=mode)
     if name != "written_after_it_is_handed_on":
         compare(CARRIED[name], RNG.uniform(0.4, 0.9, 10)[::-2], mode=mode)
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("mode", MODES)
 def test_states_and_parameters(mode):
     compare(two_species, RNG.uniform(0.4, 0.9, 2), RNG.uniform(0.4, 0.9, 4), mode=mode)
@@ -301,7 +302,7 @@ LOOPS = {
 
 @pytest.mark.parametrize("length", [0, 3, 40])
 @pytest.mark.parametrize("name", LOOPS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_iterations_in_any_order(name, length):
     if length == 0 and name in ("extremes", "in_place_after_a_look", "stencil", "fixed_in_both"):
         return

@@ -32,6 +32,7 @@ class Pair(NamedTuple):
     bias: np.ndarray
 
 
+@pytest.mark.rotated(3)
 def test_gradients_have_the_structure_of_arguments():
     def f(p, d):
         return p.weight * np.sum(p.bias) * d["q"][0] + np.sum(d["q"][1])
@@ -96,6 +97,7 @@ def in_place(x):
     return y
 
 
+@pytest.mark.rotated(3)
 def test_loops():
     def energy(p):
         e = 0.0
@@ -217,6 +219,7 @@ def test_irregular_loops():
     compare(grown, X, tol=1e-3)
 
 
+@pytest.mark.rotated(3)
 def test_branches_and_exits():
     def both(x):
         s = 0.0
@@ -339,6 +342,7 @@ def test_containers():
     transposed(listed, X)
 
 
+@pytest.mark.rotated(3)
 def test_library():
     def softmax(a):
         e = np.exp(a - a.max(axis=1, keepdims=True))
@@ -412,6 +416,7 @@ def recurrent(w, x):
     return h
 
 
+@pytest.mark.rotated(3)
 def test_arrays_made_in_loops():
     def until(w, x):
         h = np.ones(4)
@@ -536,7 +541,7 @@ def of_triangles(x, over):
 
 @pytest.mark.parametrize("mode", ["compiled", "interpreted"])
 @pytest.mark.parametrize("f", [triangular, until_break, nested, of_triangles])
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 def test_parallel_loops_around_irregular_ones(f, mode):
     def g(x):
         return f(x, ingot.prange)
@@ -568,7 +573,7 @@ def until_large(x):
 
 
 @pytest.mark.parametrize("name", ORDERS)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_orders(name):
     f, x = ORDERS[name]
     v = RNG.standard_normal(6)

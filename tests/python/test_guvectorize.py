@@ -199,6 +199,7 @@ def test_lengths_that_are_numbers():
     same(ends(np.arange(6.0).reshape(2, 3)), np.array([[0.0, 2.0], [3.0, 5.0]]))
 
 
+@pytest.mark.rotated(4)
 def test_a_core_of_five_axes_and_no_more():
     @ingot.guvectorize(["(float64[:,:,:,:,:], float64[:])"], "(a,b,c,d,e)->(e)")
     def total(x, out):
@@ -356,6 +357,7 @@ def test_it_is_pickled_and_copied():
     assert again._relaxed == ("contract",) and again.signatures == local.signatures
 
 
+@pytest.mark.rotated(3)
 def test_functions_of_main_travel_to_other_processes(tmp_path):
     pytest.importorskip("cloudpickle")
     program = tmp_path / "program.py"

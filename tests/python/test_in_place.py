@@ -47,7 +47,8 @@ def downwards(x):
     x[:0:-1] = x[-2::-1] + 1
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.rotated(2)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("n", LENGTHS)
 def test_lines(n):
     for function in (both_sides, reversed_, half, downwards):
@@ -115,7 +116,7 @@ def first_row_to_all(u):
 SHAPES = [(0, 5), (5, 0), (1, 1), (3, 3), (40, 50), (5, 3000), (300, 700), (3000, 60), (70_000, 3)]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("function", [five_points, nine_points, columns, eliminate, rest_of, turned, by_mean, first_row_to_all], ids=lambda f: f.__name__)
 def test_planes(function, shape):
@@ -126,6 +127,7 @@ def test_planes(function, shape):
     check(function, np.repeat(numbers(*shape), 2, axis=1)[:, ::2], bound=bound)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", [five_points, nine_points], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dtype", [np.uint8, np.float64])
 def test_stencils_are_vectors(function, dtype):
@@ -136,6 +138,7 @@ def test_stencils_are_vectors(function, dtype):
     assert any(loop.startswith("vector") and not loop.startswith("vector, width=1}") for loop in loops if loop.count("= load ") == most)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_rows_that_are_disjoint(shape):
     for by in {0, 1, 2, shape[0] // 2, shape[0]}:
@@ -175,6 +178,7 @@ def bytes_of(x):
     x.view(np.uint8)[3:] = x.view(np.uint16)[:-1].astype(np.uint8).repeat(2)[: 2 * len(x) - 3]
 
 
+@pytest.mark.rotated(5)
 def test_parts_of_elements():
     for shape in [(1, 7), (3, 5), (70, 500), (5, 9000)]:
         for by in (0, 1, 2):
@@ -188,6 +192,7 @@ def between(x, y):
     y[:-1] += x[1:]
 
 
+@pytest.mark.rotated(3)
 def test_arguments_that_overlap():
     for n in (10, 6000, 150_000):
         for first in range(4):
@@ -238,6 +243,7 @@ for function, x, *rest in [(five_points, numbers(900, 700)), (columns, numbers(9
 """
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("sharing", ["always", "never"])
 def test_threads(sharing):
     environment = os.environ | {

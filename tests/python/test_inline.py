@@ -466,6 +466,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p[0].__name__)
 def test_programs(program):
     function, *arguments = program
@@ -474,7 +475,7 @@ def test_programs(program):
 
 @pytest.mark.parametrize("dtype", ["bool", "i1", "u4", "i8", "f2", "f4", "f8", "c8", "c16"])
 @pytest.mark.parametrize("rank", [1, 2, 3])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_arrays(dtype, rank):
     array = (np.arange(24) % 5).astype(dtype).reshape(((24,), (4, 6), (2, 3, 4))[rank - 1])
     for given in layouts(array):

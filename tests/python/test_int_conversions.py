@@ -26,6 +26,7 @@ def store(a, v):
     return a
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("function", [less, less_equal, equal, not_equal])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint16, np.int64, np.uint64])
 def test_comparisons_with_ints_are_exact(function, dtype):
@@ -34,6 +35,7 @@ def test_comparisons_with_ints_are_exact(function, dtype):
         check(function, np.array([0, 1, 4, 100], dtype), p)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint8, np.uint64, np.float32, np.bool])
 def test_storing_floats_and_ints(dtype):

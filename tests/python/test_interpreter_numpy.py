@@ -108,7 +108,7 @@ def wanted(card, key, arrays):
     return np.asarray(want).reshape(arrays[0].shape)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name, key", mathematics.CASES, ids=[f"{n}-{k}" for n, k in mathematics.CASES])
 def test_elementwise(name, key):
     card = CARDS[name]
@@ -365,7 +365,7 @@ def test_every_card_is_checked():
     assert table_names() == set(CHECKS)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("key", DTYPES)
 @pytest.mark.parametrize("op, name", CHECKS, ids=[f"{op}-{name}" for op, name in CHECKS])
 def test_structural(op, name, key):
@@ -494,7 +494,7 @@ def hostile_lines(rng, n):
     return lines[int(rng.integers(len(lines)))]
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("seed", range(40))
 def test_hostile_numbers_never_crash(seed):
     """Each run ends in results, an exception or a fault; ir_cli goes on."""

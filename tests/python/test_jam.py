@@ -177,7 +177,8 @@ def layouts(x):
     yield np.repeat(x, 2, axis=1)[::-1, ::2]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.rotated(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_iterations_that_run_together(function):
     for n, m, k in COUNTS:
@@ -187,7 +188,7 @@ def test_iterations_that_run_together(function):
             check(function, x, y)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["i1", "u8", "i8", "f2", "f4", "f8", "c8", "c16"])
 def test_products_of_dtypes(dtype):
     for n, m, k in COUNTS:

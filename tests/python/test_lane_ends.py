@@ -66,6 +66,7 @@ def rotated(x, y):
         y[i, 1] = first
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_last_lanes_touch_nothing_outside(dtype, kind, monkeypatch):

@@ -18,6 +18,7 @@ ALL_DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "in
 LENGTHS = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 130)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_complex_functions_of_parts_have_the_bits_of_single_numbers(dtype, kind, monkeypatch):
@@ -415,6 +416,7 @@ def expected():
         return all_results(lambda program: program)
 
 
+@pytest.mark.rotated(5)
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_lanes_give_pythons_bits(kind, expected):
@@ -428,6 +430,7 @@ def test_lanes_give_pythons_bits(kind, expected):
     assert not different, f"{len(different)} differ: {different[:10]}"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("length", LENGTHS)
 def test_reductions_of_such_loops(length):
     x = np.random.default_rng(3).uniform(0, 9, length)
@@ -447,6 +450,7 @@ def scheduled(program, *args):
     return dict(f.specialisations[0].compile(texts=True)["passes"])["schedule"]
 
 
+@pytest.mark.sampled(4)
 @needs_lanes
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_such_loops_run_in_lanes(program):
@@ -503,6 +507,7 @@ def row_by_slices(a, i, k, low, high):
     a[i, low:high] -= a[i, k : k + 1] * a[k, low:high]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("place", ("before", "first", "inside", "last", "after"))
 @pytest.mark.parametrize(
     "function", (row_less_multiple, row_less_multiple_backwards, column_less_multiple, row_takes_sums, row_by_slices)

@@ -2,6 +2,7 @@
 
 import ingot
 import numpy as np
+import pytest
 from support import check, refused
 
 
@@ -55,6 +56,7 @@ def indexed(n, k):
     return rows[k], rows[k - 1]
 
 
+@pytest.mark.rotated(3)
 def test_lists_of_arrays():
     for dtype in (np.float64, np.int16, np.complex64, np.float16):
         check(kept_copies, np.arange(3).astype(dtype), 4)
@@ -139,6 +141,7 @@ def written_argument(x, n):
     return len(parts)
 
 
+@pytest.mark.rotated(3)
 def test_identity_of_arrays_in_lists():
     check(one_many_times, np.arange(3.0), 4)
     check(rows_of, np.zeros((4, 3)), 4)
@@ -178,6 +181,7 @@ def as_single(n):
     return np.array(rows, np.float32), np.asarray(rows).mean(axis=0)
 
 
+@pytest.mark.rotated(4)
 def test_arrays_of_lists_of_arrays():
     for u in (np.arange(3.0), np.ones((2, 3), np.int32), np.ones((2, 3), order="F")):
         check(joined, u, 4, 1)
@@ -250,6 +254,7 @@ def in_dict(keys):
     return total, sums[keys[0]]
 
 
+@pytest.mark.rotated(3)
 def test_arrays_in_instances_and_dicts():
     check(bodies, 4)
     check(tree_of_arrays, np.random.default_rng(0).random((9, 2)))
@@ -362,6 +367,7 @@ def raised_with_them(u, n):
     return history, history[n]
 
 
+@pytest.mark.rotated(4)
 def test_lists_of_arrays_are_returned():
     for dtype in (bool, np.int8, np.uint64, np.float16, np.float32, np.float64, np.complex64, np.complex128):
         check(returned, np.arange(3).astype(dtype), 3)

@@ -68,6 +68,7 @@ def test_deques_are_queues_and_stacks():
     check(breadth_first, np.random.default_rng(1).random((12, 12)) < 0.2, 0)
 
 
+@pytest.mark.rotated(3)
 def test_deques_of_a_length():
     def last(n, most):
         q = deque([9], maxlen=most)
@@ -82,6 +83,7 @@ def test_deques_of_a_length():
     check(lambda n: deque((1, 2), -n), 1)
 
 
+@pytest.mark.rotated(4)
 def test_methods_of_deques():
     def methods(n):
         q = deque([1, 2, 3])
@@ -139,6 +141,7 @@ def random_calls(seed):
     return run, np.array([random.Random(seed).randrange(200) for _ in range(300)])
 
 
+@pytest.mark.rotated(3)
 def test_deques_by_random_calls():
     for seed in range(2):
         run, numbers = random_calls(seed)
@@ -167,6 +170,7 @@ def test_deques_stand_in_instances_and_lists():
     refused(lambda x: [deque([v]) for v in x], I, words="a collections.deque in a list")
 
 
+@pytest.mark.rotated(3)
 def test_dicts_with_defaults():
     def counts(x):
         d = defaultdict(int)
@@ -198,6 +202,7 @@ def test_dicts_with_defaults():
     check(lambda x: defaultdict(None, {1: x})[2], 1)
 
 
+@pytest.mark.rotated(3)
 def test_counters_count():
     def counted(x):
         c = Counter(x)
@@ -264,6 +269,7 @@ def test_what_changes_while_it_is_iterated():
     check(sets, 40)
 
 
+@pytest.mark.rotated(4)
 def test_equality_and_operators():
     def counters(n):
         a, b = Counter([n, n]), Counter([n])

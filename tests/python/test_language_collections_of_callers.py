@@ -202,6 +202,7 @@ def test_deques_that_raise_halfway():
     exactly(within, deque([1]), 9)
 
 
+@pytest.mark.rotated(4)
 def test_numbers_of_numpy():
     def changed(q, s, c, x):
         for v in x:
@@ -309,6 +310,7 @@ class Machine:
         return k
 
 
+@pytest.mark.rotated(4)
 def test_in_instances_dicts_and_namespaces():
     def run(machine, n):
         t = 0
@@ -394,6 +396,7 @@ def test_lists_by_key():
     exactly(added, defaultdict(list, {"a": [1], "b": [2.5]}))
 
 
+@pytest.mark.rotated(5)
 def test_sets_are_read():
     def read(s, k):
         return k in s, 3 in s, len(s), list(s), sorted(s), sum(s), bool(s), s == {1, 3}, s <= {1, 3, 5, 9, 40}, s.isdisjoint([5])
@@ -414,6 +417,7 @@ def test_sets_are_read():
         check(wrong, {1, 2})
 
 
+@pytest.mark.rotated(4)
 def test_sets_are_changed():
     def changed(s, n):
         for i in range(n):
@@ -538,6 +542,7 @@ def on_dicts(d, operations):
     return out
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind, function", [(deque, on_deques), (set, on_sets), (OrderedDict, on_dicts), (Counter, on_dicts), (defaultdict, on_dicts)])
 def test_by_random_operations(kind, function):
     call = ingot.jit(function)
@@ -624,6 +629,7 @@ def test_host_functions_see_changes():
         jitted(changed)(q)
 
 
+@pytest.mark.rotated(4)
 def test_in_a_cell_of_a_notebook():
     source = textwrap.dedent(
         """
@@ -671,6 +677,7 @@ print(list(q), list(d.items()), list(c.items()), list(s), sorted(w), space, sort
 """
 
 
+@pytest.mark.rotated(5)
 def test_from_the_cache_of_another_process(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     outputs = []

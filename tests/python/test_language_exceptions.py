@@ -531,6 +531,7 @@ def of_empty_ones():
     return seen
 
 
+@pytest.mark.rotated(3)
 def test_keys_that_are_missing_are_the_arguments_of_the_error():
     for call in ("item", "pop", "del", "popitem"):
         for key in ("b", 5, "it's", 1.5, (1, "x"), None, b"z", "a"):

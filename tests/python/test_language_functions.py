@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+import pytest
 
 import ingot
 from support import MODES, check, jitted, outcome, refused
@@ -11,6 +12,7 @@ from support import MODES, check, jitted, outcome, refused
 X = np.arange(6.0)
 
 
+@pytest.mark.rotated(3)
 def test_match():
     def the_match(x, n):
         match n:
@@ -676,6 +678,7 @@ def test_operators_in_place_say_so():
                 check(changed(statement), a, b)
 
 
+@pytest.mark.rotated(3)
 def test_powers_of_complex_numbers_near_overflow():
     def power(z, n):
         return z**n

@@ -328,6 +328,7 @@ OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "eq", "ne
 INTEGERS = ["and_", "or_", "xor", "lshift", "rshift"]
 
 
+@pytest.mark.rotated(3)
 def test_operators():
     for name in OPERATORS:
         function = getattr(operator, name)
@@ -474,6 +475,7 @@ SUMS = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("numbers", SUMS)
 def test_sums_of_math(numbers):
     check(lambda x: math.fsum(x), np.array(numbers))

@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from support import check
 
 SIGNED = np.array([1.5, -2.0, 0.25, -0.5, 3.0, -4.0, 0.0, 2.0])
@@ -176,6 +177,7 @@ def shapes_of(x):
     return shapes
 
 
+@pytest.mark.rotated(5)
 def test_lists_of_several_classes():
     def areas(x):
         total = 0.0
@@ -230,6 +232,7 @@ def test_lists_of_several_classes():
     check(ordered, SIGNED)
 
 
+@pytest.mark.rotated(4)
 def test_variables_of_several_classes():
     def either(x):
         shape = Circle(x) if x > 1 else Square(x)
@@ -279,6 +282,7 @@ def test_variables_of_several_classes():
         check(or_none, SIGNED, n)
 
 
+@pytest.mark.rotated(3)
 def test_classes_are_distinguished():
     def by_isinstance(x):
         circles = 0.0
@@ -339,6 +343,7 @@ def test_classes_are_distinguished():
     check(identical, SIGNED)
 
 
+@pytest.mark.rotated(3)
 def test_attributes_of_some_classes():
     def missing(x, n):
         shapes = shapes_of(x)
@@ -444,6 +449,7 @@ def test_operators_of_several_classes():
     check(lengths, SIGNED, 1)
 
 
+@pytest.mark.rotated(5)
 def test_results_of_several_classes():
     def listed(x):
         return shapes_of(x)
@@ -539,6 +545,7 @@ def grown(n, value):
     return Inner(grown(n // 2, value * 0.5), grown(n - n // 2, value + 1.0))
 
 
+@pytest.mark.rotated(4)
 def test_trees_of_several_classes():
     def totals(n):
         tree = grown(n, 1.0)
@@ -632,6 +639,7 @@ class Product(Operation):
         return Sum(Product(self.a.derivative(), self.b), Product(self.a, self.b.derivative()))
 
 
+@pytest.mark.rotated(5)
 def test_expressions_of_several_classes():
     def polynomial(n, x):
         term = Number(1.0)
@@ -684,6 +692,7 @@ class Tick(Happening):
             heapq.heappush(queue, self)
 
 
+@pytest.mark.rotated(4)
 def test_queues_of_several_classes():
     def tuples(n):
         queue = []
@@ -721,6 +730,7 @@ def test_queues_of_several_classes():
         check(simulated, n)
 
 
+@pytest.mark.rotated(5)
 def test_dicts_of_several_classes():
     def by_number(x):
         shapes = {}
@@ -755,6 +765,7 @@ class Box(Cell):
         return 2 * self.value
 
 
+@pytest.mark.rotated(3)
 def test_links_of_several_classes():
     def linked(n):
         head = None

@@ -196,6 +196,7 @@ def test_ints_and_floats_in_one_list_are_floats():
         assert isinstance(error, (OverflowError, ingot.TypeChangeError))
 
 
+@pytest.mark.rotated(4)
 def test_indices_into_growing_lists():
     def squares(n):
         result = [0] * n
@@ -243,6 +244,7 @@ def test_indices_into_growing_lists():
     refused(lambda n: (l := [k for k in range(n)], l.__setitem__(0, 1)), 3)
 
 
+@pytest.mark.rotated(4)
 def test_methods_of_growing_lists():
     def inserted(n, i):
         result = [k for k in range(n)]
@@ -284,6 +286,7 @@ def test_methods_of_growing_lists():
         check(removed, n, 5)
 
 
+@pytest.mark.rotated(3)
 def test_operators_of_growing_lists():
     def compared(n, m):
         a = [k for k in range(n)]
@@ -300,6 +303,7 @@ def test_operators_of_growing_lists():
             check(compared, n, m)
 
 
+@pytest.mark.rotated(4)
 def test_growing_lists_are_sorted():
     def numbers(n):
         result = [(k * 7) % 5 for k in range(n)]
@@ -375,6 +379,7 @@ def test_growing_lists_are_iterated():
     check(while_it_changes, 30)
 
 
+@pytest.mark.rotated(3)
 def test_comprehensions_of_unknown_lengths():
     def made(x, n):
         return (
@@ -525,6 +530,7 @@ def test_numbers_that_lengths_depend_on_become_known_where_that_helps():
         check(assigned, n)
 
 
+@pytest.mark.rotated(4)
 def test_lists_with_nan_are_sorted_as_cpython_does():
     def sorts(x):
         grown = [v for v in x]

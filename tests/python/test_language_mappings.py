@@ -10,6 +10,7 @@ X = np.array([3, 1, 3, 2, 1, 3])
 LINES = (X, X[:0], X[::-1], np.array([7]), np.arange(40) * 7 % 23, -np.arange(30))
 
 
+@pytest.mark.rotated(4)
 def test_keys_that_are_not_known():
     def counted(x):
         counts = {}
@@ -48,7 +49,7 @@ def test_keys_that_are_not_known():
         check(remembered, n)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "float16"])
 def test_keys_of_all_dtypes(dtype):
     def places(x):
@@ -86,6 +87,7 @@ def test_keys_that_are_tuples():
         check(table, n)
 
 
+@pytest.mark.rotated(4)
 def test_mappings_are_iterated():
     def iterated(x):
         found = {}
@@ -111,6 +113,7 @@ def test_mappings_are_iterated():
         check(while_it_grows, x)
 
 
+@pytest.mark.rotated(5)
 def test_methods_of_mappings():
     def taken(x):
         found = {}
@@ -171,6 +174,7 @@ def test_methods_of_mappings():
         check(missing, x, 98)
 
 
+@pytest.mark.rotated(3)
 def test_comprehensions_that_make_mappings():
     def made(x):
         return {v: v * 2 for v in x}, {v: i for i, v in enumerate(x) if v > 1}, {i: i * i for i in range(len(x))}
@@ -322,6 +326,7 @@ def keys_xor(d, other):
     return d.keys() ^ other
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("function", [keys_and, and_keys, keys_or, keys_minus, keys_xor])
 @pytest.mark.parametrize("d", [{1: 2, 3: 4, 33: 1, 65: 2}, {i * 7 % 97: i + 0.5 for i in range(40)}], ids=["short", "long"])
 def test_keys_are_like_sets(function, d):
@@ -333,6 +338,7 @@ def test_keys_are_like_sets(function, d):
         compiled(d, 3)
 
 
+@pytest.mark.rotated(5)
 def test_items_and_keys_of_two_dicts_are_like_sets():
     def of_the_function(n):
         d, e = {}, {}
@@ -384,6 +390,7 @@ def test_views_answer_before_others_and_ask_the_dict():
         jitted(lambda: np.array([1, 2]) & {1: 2}.keys())()
 
 
+@pytest.mark.rotated(3)
 def test_sets_of_tuples_that_paths_make_are_refused_or_right():
     def common():
         return {(1, 1): 2, (3, 1): 4, (5, 1): 6}.items() & {(0, 1), (3, 1), (2, 2)}

@@ -129,6 +129,7 @@ def streams_of(program):
     return expected
 
 
+@pytest.mark.rotated(3)
 def test_streams_of_random():
     streams_of(lambda n: [random.random() for _ in range(700)])
     streams_of(lambda n: [random.getrandbits(k) for k in (1, 5, 31, 32, 33, 50, 63)])
@@ -177,6 +178,7 @@ def test_streams_of_random():
     streams_of(iterates)
 
 
+@pytest.mark.rotated(4)
 def test_streams_that_are_made_in_the_function():
     def drawn(seed):
         r = random.Random(seed)

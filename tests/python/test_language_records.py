@@ -5,6 +5,7 @@ import heapq
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from support import check, refused
 
 KEYS = np.array([50, 20, 70, 10, 30, 60, 80, 25, 65, 5, 50])
@@ -103,6 +104,7 @@ def tree(keys):
     return root
 
 
+@pytest.mark.rotated(3)
 def test_lists_of_instances():
     def moved(n, dt):
         ps = made(n)
@@ -438,6 +440,7 @@ def test_dicts_of_instances():
     check(counted, KEYS)
 
 
+@pytest.mark.rotated(3)
 def test_heaps():
     def sorted_by_heap(values):
         heap = []

@@ -3,6 +3,7 @@
 import heapq
 
 import numpy as np
+import pytest
 
 from support import check, refused
 
@@ -47,6 +48,7 @@ def neighbours(n, edges):
     return adjacent
 
 
+@pytest.mark.rotated(3)
 def test_lists_of_lists():
     def searched(n, edges, start):
         adjacent = neighbours(n, edges)
@@ -109,6 +111,7 @@ def test_lists_of_lists():
         check(table, n, m)
 
 
+@pytest.mark.rotated(3)
 def test_identity_of_lists_in_lists():
     def aliased(n):
         row = [0]
@@ -221,6 +224,7 @@ def test_methods_of_lists_in_lists():
     check(iterated, 4)
 
 
+@pytest.mark.rotated(4)
 def test_lists_in_instances_and_dicts():
     def tree(n):
         root = Node(0)
@@ -371,6 +375,7 @@ def test_lists_in_lists_that_are_refused():
     refused(of_the_caller, [1, 2], 3)
 
 
+@pytest.mark.rotated(3)
 def test_rows_are_copied_and_sorted_in_comprehensions():
     """A copy of a row is located where its list is made: in the library, once for all rows."""
 

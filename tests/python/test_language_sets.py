@@ -3,6 +3,7 @@
 from collections import defaultdict
 
 import numpy as np
+import pytest
 
 import ingot
 from support import check, refused
@@ -141,6 +142,7 @@ def test_sets_change():
         check(wrong, 1)
 
 
+@pytest.mark.rotated(5)
 def test_elements_that_are_not_known():
     def loops(x):
         s = set()
@@ -214,6 +216,7 @@ def changed(x, y):
     return a, b
 
 
+@pytest.mark.rotated(5)
 def test_operators_of_sets_that_are_not_known():
     for operation in OPERATIONS:
         f = ingot.jit(lambda x, y, operation=operation: operation(set(x), set(y)))
@@ -226,10 +229,12 @@ def test_results_of_operators_are_equal_sets():
     assert list(taken(I)) == list(set(I) - {3, 12}) and type(taken(I)) is set and taken(I) is not taken(I)
 
 
+@pytest.mark.rotated(4)
 def test_sets_that_are_not_known_change():
     assert ingot.jit(changed)(I, np.array([1, 5, 9, 2])) == changed(I, np.array([1, 5, 9, 2]))
 
 
+@pytest.mark.rotated(3)
 def test_the_order_of_elements_is_cpythons():
     """Elements come in the order of a table with CPython's rules, with what was taken out and put in again."""
 
@@ -259,6 +264,7 @@ def test_the_order_of_elements_is_cpythons():
         assert compiled(numbers, scale) == changed(numbers, scale)
 
 
+@pytest.mark.rotated(5)
 def test_sets_in_containers():
     def groups(x):
         d = defaultdict(set)

@@ -4,6 +4,7 @@ graphs."""
 import math
 
 import numpy as np
+import pytest
 
 from support import check
 
@@ -134,6 +135,7 @@ def iterated(n):
     return depth(tree), summed(tree), keys, tree
 
 
+@pytest.mark.rotated(3)
 def test_recursion_over_trees():
     keys = np.random.default_rng(0).integers(0, 50, 60)
     for count in (0, 1, 2, 60):
@@ -444,6 +446,7 @@ def all_paths(n):
     return out
 
 
+@pytest.mark.rotated(3)
 def test_recursion_over_lists_in_lists():
     random = np.random.default_rng(0)
     ends = random.integers(0, 30, (40, 2))
@@ -545,6 +548,7 @@ def kd(x, q):
     return out
 
 
+@pytest.mark.rotated(4)
 def test_recursion_divides_lists_of_unknown_length():
     random = np.random.default_rng(0)
     check(sort_items, random.integers(0, 40, 60))
@@ -773,6 +777,7 @@ def groups(keys):
     return g
 
 
+@pytest.mark.rotated(4)
 def test_recursion_over_several_pools():
     check(folders, 3)
     for n in (0, 1, 5):
@@ -840,6 +845,7 @@ def caught_outside(n):
         return caught_inside(Cell(7, None), n + 1)
 
 
+@pytest.mark.rotated(4)
 def test_exceptions_leave_recursion_over_trees():
     check(caught_outside, 2)
     check(unknown_operator, 1.5)

@@ -113,6 +113,7 @@ def test_tuples():
     check(nested, [(i, (0.5 * i, i > 3)) for i in range(20)])
 
 
+@pytest.mark.rotated(4)
 def test_changes_are_seen_by_the_caller():
     def scale(xs):
         for i in range(len(xs)):
@@ -654,6 +655,7 @@ def test_what_other_threads_add_has_no_other_memory_in_it():
     assert set(xs) <= {0.5, 0.25, 1.0}
 
 
+@pytest.mark.rotated(5)
 def test_finalisers_that_change_a_dict():
     class Cycle:
         def __del__(self):

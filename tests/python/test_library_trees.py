@@ -27,6 +27,7 @@ def parsed(function: types.FunctionType) -> ast.AST:
     return node
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("module", MODULES)
 def test_all_functions_are_kept_as_they_are_parsed(module):
     for function in functions_of(module):

@@ -148,7 +148,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize("function, arguments", CALLS, ids=lambda v: v.__name__ if callable(v) else "")
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_the_same_bits_without_exits(function, arguments, tmp_path):
     recorded(function, *arguments, path=tmp_path)
     source, call = tmp_path / "1-frontend.ir", tmp_path / "call.txt"

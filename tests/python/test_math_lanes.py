@@ -188,6 +188,7 @@ def test_neighbours_and_remainders_of_math():
                 jitted(lambda x: function(x, 1.0), mode)("a")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
 def test_common_divisors_in_lanes_are_numpys(dtype):
     limits = np.iinfo(dtype)

@@ -533,7 +533,7 @@ def check(name, key):
     return 0.0
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name, key", CASES, ids=[f"{name}-{key}" for name, key in CASES])
 def test_op(name, key):
     check(name, key)

@@ -63,7 +63,7 @@ def sums_between(x):
 
 @pytest.mark.parametrize("function", [chain, copied_chain, two_arrays, neighbours], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 def test_statements(function, dtype):
     if dtype == "c16" and function in (chain, copied_chain):
         pytest.skip("complex numbers have no order")
@@ -73,6 +73,7 @@ def test_statements(function, dtype):
         check(function, numbers(2 * n, dtype=dtype)[::2], numbers(n, dtype=dtype)[::-1])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_statements_on_planes(shape):
     for function in (chain, copied_chain, two_arrays):
@@ -100,6 +101,7 @@ def test_arguments_that_overlap():
             check(both, first, second)
 
 
+@pytest.mark.rotated(3)
 def test_what_a_failing_statement_leaves():
     def fails(y, w):
         y *= 2
@@ -217,7 +219,8 @@ def rows_added(x, n):
     return total
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.rotated(2)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("n", LENGTHS)
 def test_steps(n):
     for count in (0, 1, 3, 4, 9):
@@ -233,7 +236,7 @@ def test_steps(n):
 
 
 @pytest.mark.parametrize("shape", [(5, 5), (5, 400), (400, 6), pytest.param((70, 3000), marks=pytest.mark.slow)])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_planes(shape):
     for kernel in ((1, 1), (3, 3), (5, 4), (4, 5)):
         check(convolved, numbers(*shape), numbers(*kernel))
@@ -351,7 +354,8 @@ def sums_again(x, n):
     return first, second, x.sum(axis=1)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.rotated(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (1, 1), (7, 13), (300, 10), (50, 400), (3, 20000)])
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_rows_again(shape, dtype):
@@ -372,6 +376,7 @@ def test_rows_again(shape, dtype):
         check(normed, x, bound=bound)
 
 
+@pytest.mark.rotated(5)
 def test_rows_again_that_overlap():
     for rows, columns in ((40, 30), (300, 7), (9, 3000)):
         base = numbers(rows + 3, columns)
@@ -393,6 +398,7 @@ def test_rows_again_that_overlap():
         check(rows_by_loops, overlapping, np.empty(rows), overlapping)
 
 
+@pytest.mark.rotated(3)
 def test_rows_again_that_fail():
     x = numbers(60, 50)
     for w in (numbers(50), numbers(60, 1), numbers(49)):

@@ -80,6 +80,7 @@ def kernel():
         yield Kernel(client, notebook)
 
 
+@pytest.mark.rotated(3)
 def test_one_cell(kernel):
     shown = kernel.run(
         """
@@ -408,6 +409,7 @@ def len_of(x):
     return len(x)
 
 
+@pytest.mark.rotated(4)
 def test_interrupts_of_the_compiler(kernel):
     """A function that takes long to compile, and no time to run."""
     lines = "".join(f"    y = np.sin(y) * {k}.0 + x[{k} % 3]\n" for k in range(3000))
@@ -432,6 +434,7 @@ def test_modules_that_autoreload_2_loads_again(kernel, tmp_path):
     kernel.run("%autoreload 0")
 
 
+@pytest.mark.rotated(3)
 def test_a_bar(kernel):
     kernel.run(
         """
@@ -464,6 +467,7 @@ print(f(0.0))
 """
 
 
+@pytest.mark.rotated(3)
 def test_ipython_in_a_terminal(tmp_path):
     options = ["--colors=NoColor", "--no-banner", f"--ipython-dir={tmp_path}"]
     command = [sys.executable, "-m", "IPython", *options, "-c", TYPED + "f(np.zeros(2), 1)"]
@@ -496,6 +500,7 @@ exec(compile(text, "<registered>", "exec"), {})
 '''
 
 
+@pytest.mark.rotated(4)
 def test_doctests_consoles_and_registered_texts(tmp_path):
     file = tmp_path / "others.py"
     file.write_text(f"TYPED = {TYPED!r}\n{OTHERS}")

@@ -46,6 +46,7 @@ def mixed(x, y):
     return np.copysign(x, y), np.hypot(x, y).dtype == np.float16, x / y
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("a", ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
 @pytest.mark.parametrize("b", ["bool", "int8", "uint16", "int32", "uint64"])
 def test_each_operand_finds_the_loop_by_itself(a, b):
@@ -118,6 +119,7 @@ def test_numpys_ints_are_floored_as_floats(n):
 SMALL = [0.0, -0.0, 1.5, -2.7, 1e103, -1e160, 1e-108, -5e-324, np.inf, -np.inf, np.nan, 0.1]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_small_powers_have_the_same_bits_in_every_way(dtype, n):
@@ -157,6 +159,7 @@ def root_in_place(x):
     x **= 0.5
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
 def test_powers_that_numpy_computes_by_other_functions(dtype):

@@ -270,6 +270,7 @@ def test_an_array_of_what_no_condition_keeps_is_of_float64():
 SPACED = ["bool", "int8", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", SPACED)
 def test_dtypes_of_evenly_spaced_numbers(dtype):
     one = np.dtype(dtype).type(1)

@@ -100,6 +100,7 @@ def test_closeness(dtype):
     check(lambda x, y: (np.array_equal(x, y[1:]), np.array_equal(x, y[None]), np.isclose(x[0], y[1]), np.isclose(x, 1, rtol=0.5)), x, y)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int16", "int64", "float16", "float32", "float64"])
 def test_parts_of_floats(dtype):
     x = sample(dtype)
@@ -156,7 +157,7 @@ def test_comparisons_with_numbers_that_the_dtype_has_not(dtype):
     check(comparisons, x, 0)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_second_element(dtype):
     for count in (0, 1, 2, 31, 64, 65, 300):
@@ -202,6 +203,7 @@ def test_what_numpy_raises_is_made_for_each_call():
     assert raised[0] is not raised[1] and str(raised[0]) == str(raised[1])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["uint8", "int64", "float16", "float32", "float64", "complex64", "complex128"])
 def test_round_to_any_decimals(dtype):
     parts = np.array([0.0, -0.0, 0.3, -0.3, 2.5, -2.5, 1234.5678])
@@ -225,6 +227,7 @@ def test_sinc(dtype):
 ORDERS = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ORDERS)
 def test_signed_and_unsigned_integers_are_compared_exactly(name):
     compare = getattr(np, name)

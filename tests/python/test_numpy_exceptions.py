@@ -12,6 +12,7 @@ FIXED = np.arange(6.0)
 FIXED.flags.writeable = False
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", [*DTYPES])
 def test_methods_of_ufuncs_raise_by_dtypes(dtype):
     x = np.ones(3, dtype)
@@ -119,6 +120,7 @@ def test_ends_of_differences():
     check(lambda x: np.ediff1d(x, to_end=1), np.arange(3, dtype=np.uint8))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex128"])
 def test_numbers_are_rounded_and_copied_as_casting_allows(dtype):
     for x in (np.array([1.5, 2.5]), np.array([1, 25]), np.array([True, False])):
@@ -201,6 +203,7 @@ def test_transforms_of_complex_numbers_that_should_be_real():
         with_each([lambda x: np.fft.rfft(x), lambda x: np.fft.rfftn(x), lambda x: np.fft.ihfft(x)], x)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["int64", "float64", "complex64", "complex128"])
 def test_outputs_of_transforms_are_cast_and_must_fit(dtype):
     for shape in ((6,), (4,), (2, 6)):

@@ -19,7 +19,7 @@ INPUTS = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", INPUTS)
 def test_transforms(name):
     x = INPUTS[name]

@@ -29,6 +29,7 @@ def test_indices_are_iterated():
     check(elements, LINE.astype(np.int8))
 
 
+@pytest.mark.rotated(3)
 def test_functions_along_axes():
     def lines(a):
         return (
@@ -103,6 +104,7 @@ def test_brackets_join():
     refused(lambda a: np.r_["r", a], LINE, words="matrices")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("x", ARRAYS, ids=DTYPES)
 def test_bits(x):
     check(lambda a: np.packbits(a), x)
@@ -191,6 +193,7 @@ def test_results_of_two_types_have_the_common_one():
         assert difference(lines(np.arange(4).reshape(2, 2)), np.array([1.0, 1.5])) is None
 
 
+@pytest.mark.rotated(3)
 def test_functions_of_numpy_at_their_edges():
     f = np.asfortranarray([[0.0, 1.0], [2.0, 3.0]])
     g = np.arange(24.0).reshape(2, 3, 4)
@@ -220,6 +223,7 @@ def test_functions_of_numpy_at_their_edges():
             ingot.jit(function)(np.arange(3.0))
 
 
+@pytest.mark.rotated(4)
 def test_functions_of_the_library_at_their_edges():
     for shape in ((2, 3), (3, 2), (1, 3), (2, 2)):
         for subscripts in ("ii", "ii->i", "ij,jj->i", "ii,ij"):

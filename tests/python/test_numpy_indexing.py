@@ -227,6 +227,7 @@ def test_indices_of_several_kinds():
     check_each(lambda a: a[np.array([1]), ..., np.array([0, 1])], write, change, CUBE)
 
 
+@pytest.mark.rotated(4)
 def test_masks_next_to_other_indices():
     def check_each(read, write, change, put, *arguments):
         for function in (read, write, change):
@@ -467,6 +468,7 @@ def assign_part(x, v):
     return x
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("v", [math.inf, np.float64("inf"), np.float64(300.7), 300.7, np.int64(300), np.complex64(300), 1j])
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "float16", "bool"])
@@ -676,6 +678,7 @@ def masked_plus_many(z, c, limit):
     return z
 
 
+@pytest.mark.rotated(4)
 def test_what_a_mask_chooses_is_put_back_where_it_was():
     g = np.random.default_rng(6)
     c = g.normal(size=(7, 9)) + 1j * g.normal(size=(7, 9))

@@ -129,6 +129,7 @@ def test_deleting(a, mode):
     )
 
 
+@pytest.mark.rotated(3)
 def test_inserting_at_one_place_and_several():
     x = np.arange(5.0)
     grid = np.arange(6).reshape(2, 3)

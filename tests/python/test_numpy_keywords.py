@@ -24,7 +24,7 @@ def laid(x):
     return x, tuple([x.strides[k] if x.shape[k] > 1 and x.size > 0 else 0 for k in range(x.ndim)])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("casting", CASTINGS)
 def test_casting(casting):
     def into(x, y):
@@ -63,7 +63,7 @@ def test_wrong_keywords():
     check(lambda x: np.matmul(x, x, where=True), GRID)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("order", ["C", "F", "A", "K", "f", None])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_orders(order, layout):
@@ -109,6 +109,7 @@ def test_dtypes_of_comparisons_and_logic():
         check(lambda x: np.logical_not(x, dtype=bool, order="F"), x)
 
 
+@pytest.mark.rotated(4)
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["divmod", "modf", "frexp"])
 def test_functions_with_two_results(name):

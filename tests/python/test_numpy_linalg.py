@@ -32,6 +32,7 @@ def test_square_matrices(name):
     check(lambda x, b: np.linalg.solve(x, b), x, SQUARE, bound=bound)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "float16", "int64"])
 def test_products_of_a_batch_and_one_matrix(dtype):
     rows, matrix = GENERATOR.integers(-9, 9, (5, 6, 1, 4)).astype(dtype), GENERATOR.integers(-9, 9, (4, 4)).astype(dtype)
@@ -42,6 +43,7 @@ def test_products_of_a_batch_and_one_matrix(dtype):
     check(lambda x, y: x @ y, rows, matrix[:3])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [*MATRICES, "tall", "wide"])
 def test_decompositions(name):
     x = TALL if name == "tall" else TALL.T if name == "wide" else MATRICES[name]
@@ -50,6 +52,7 @@ def test_decompositions(name):
     check(lambda x: (np.linalg.qr(x), np.linalg.qr(x, "complete"), np.linalg.qr(x, "r"), np.linalg.qr(x, "raw")), x, bound=bound)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["float64", "batch", "complex128", "float32", "int64"])
 def test_numbers_of_matrices(name):
     x = MATRICES[name]
@@ -74,7 +77,7 @@ def test_least_squares():
 
 
 @pytest.mark.parametrize("name", ["float64", "batch", "complex128", "float32", "int64"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_norms(name):
     x = MATRICES[name]
     bound = 1e-5 if name == "float32" else BOUND
@@ -146,6 +149,7 @@ def test_functions_of_the_standard():
     check(lambda a: np.linalg.cross(a, a), a)
 
 
+@pytest.mark.rotated(3)
 def test_limits_of_several_matrices():
     a = np.array([[[2.0, 0.0], [0.0, 0.1]], [[1.0, 1.0], [1.0, 1.0]], [[3.0, 0.0], [0.0, 1.0]]])
     for limit in (0.4, np.float32(0.01), np.array([0.01, 0.5, 0.4]), np.array([0.5])):
@@ -181,7 +185,7 @@ def test_matmul_names_the_number():
 
 
 @pytest.mark.parametrize("p", [None, 2, -2, 1, -1, np.inf, -np.inf, "fro", "nuc"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_conditions_of_matrices_without_an_inverse(p):
     f = ingot.jit(lambda x: np.linalg.cond(x, p))
     matrices = [np.zeros((2, 2)), np.ones((2, 2)), np.eye(3), np.array([[1.0, 2], [3, 4]]), np.ones((2, 2), np.float32), 1j * np.eye(2)]

@@ -113,7 +113,7 @@ def compare(call, bound=1e-13, **more):
 
 
 @pytest.mark.parametrize("call", calls(CALLS))
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(15)
 def test_functions_are_numpys(call):
     compare(call)
 
@@ -139,6 +139,7 @@ OTHER_ARGUMENTS = {  # ufuncs that do not take floats
 } | {"ldexp": (LINE, BITS.max())}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [n for n in UFUNCS if np.__dict__[n].signature is None])
 def test_ufuncs_are_numpys(name):
     ufunc = getattr(np, name)

@@ -83,7 +83,7 @@ def test_interpolation(dtype):
     check(lambda x, p, v: np.interp(x, p, v[1:]), wanted, PLACES, values)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "float64", "complex128"])
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 def test_convolutions(mode, dtype):
@@ -119,6 +119,7 @@ def test_windows(count):
         assert got.dtype == wanted.dtype and got.shape == wanted.shape and np.allclose(got, wanted, rtol=0, atol=1e-15)
 
 
+@pytest.mark.rotated(3)
 def test_polynomials_of_numbers():
     check(lambda: (np.polymul(3, 2), np.polymul([1, 2, 3], 2.5), np.polymul(2j, [0, 0]), np.polymul([-0.0], 1), np.polymul([], [1])))
     check(lambda x: (np.polymul(x[0], np.float32(2)), np.polydiv(3, 2), np.polyadd(3, [1, 2]), np.polyint([1, 2], 2, [3, 4, 5])), GRID)

@@ -9,7 +9,8 @@ from support import check, jitted, refused
 SERIES = [[1, 2, 3], np.array([0.5, -1.0, 0.0, 2.0]), np.array([2.0, 1.0, 0.0], np.float32), np.array([1 + 1j, 2.0]), np.zeros(2), [4]]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.rotated(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("c", SERIES, ids=str)
 def test_series(c):
     def made(c, x):

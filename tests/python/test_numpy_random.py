@@ -60,6 +60,7 @@ def source(expression, parameters="g"):
 SIMPLE = ["random", "standard_normal", "standard_exponential", "normal", "uniform", "exponential"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("name", SIMPLE)
 def test_all_bit_generators(name, bits):
@@ -89,7 +90,7 @@ def in_between(stream, times):
         stream.random(dtype=np.float32)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("name", WHOLE)
 def test_whole_arrays_of_any_length(name, bits):
@@ -114,6 +115,7 @@ LEGACY_WHOLE = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("name", LEGACY_WHOLE)
 def test_whole_legacy_arrays_of_any_length(name, bits):
@@ -189,7 +191,7 @@ def test_other_dtypes_raise():
 INTEGERS = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("stream", ["generator", "legacy"])
 def test_integers(dtype, stream):
@@ -275,12 +277,13 @@ def compare_distribution(name, made):
         compare(source(call([f"np.array([{first[0]}, {first[0]}])", *first[1:]], size=3)), made())
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_distributions(name):
     compare_distribution(name, generator)
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("made", [generator, lambda: np.random.RandomState(5)], ids=["generator", "legacy"])
 def test_distributions_of_vectors(made):
     for p in ([0.2, 0.3, 0.5], [1.0], [0.0, 1.0]):
@@ -305,6 +308,7 @@ LEGACY += ["laplace", "gumbel", "logistic"]
 COVARIANCE = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, -0.2], [0.1, -0.2, 0.5]])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [None, 4, (2, 3), 0])
 def test_normal_vectors(size):
     moments = np.array([1.0, -2.0, 0.0]), COVARIANCE
@@ -316,6 +320,7 @@ def test_normal_vectors(size):
         compare(source(f"g.multivariate_normal({wrong})", "g, m, c"), generator(), *moments, bound=1e-12)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", LEGACY)
 def test_legacy_streams(name):
     stream = np.random.RandomState(4)
@@ -325,7 +330,7 @@ def test_legacy_streams(name):
         compare(source(f"g.{name}({', '.join(map(str, wrong))}), g.standard_normal()"), stream)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", [name for name in PARAMETERS if name not in LEGACY])
 def test_legacy_distributions(name):
     compare_distribution(name, lambda: np.random.RandomState(5))
@@ -358,7 +363,7 @@ ALGORITHMS = {
 """Parameters for each way in which the legacy streams draw."""
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_legacy_algorithms(name):
     names = ["a", "b", "c"][: len(ALGORITHMS[name][0])]
@@ -426,6 +431,7 @@ def globally(function, *arguments):
         assert state_of(np.random.mtrand._rand) == state
 
 
+@pytest.mark.rotated(3)
 def test_the_global_stream():
     globally(source("np.random.rand(), np.random.rand(3), np.random.randn(2, 2), np.random.random(2), np.random.random_sample()", ""))
     globally(source("np.random.uniform(1, 2), np.random.normal(0, 3, 3), np.random.standard_normal(3)", ""))
@@ -579,6 +585,7 @@ def test_a_second_call_continues():
     assert (np.concatenate([f(mine), mine.random(2), f(mine)]) == other.random(8)).all()
 
 
+@pytest.mark.rotated(3)
 def test_shuffles():
     for x in (np.arange(10), np.arange(7.0)[::-1], np.arange(12).reshape(4, 3), np.zeros(0), np.zeros((0, 3)), np.arange(6) > 2):
         compare(source("g.shuffle(x)", "g, x"), generator(), x)
@@ -594,6 +601,7 @@ def test_shuffles():
         compare(source(f"g.permuted(x, axis={axis}), g.random()", "g, x"), generator(), np.arange(12).reshape(3, 4))
 
 
+@pytest.mark.rotated(4)
 def test_choices():
     p = np.array([0.1, 0.2, 0.0, 0.4, 0.3])
     for stream in (generator(), np.random.RandomState(1)):

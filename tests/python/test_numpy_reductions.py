@@ -62,7 +62,7 @@ def without_nan(x):
     return np.nansum(x), np.nanprod(x, axis=-1), np.nancumsum(x), np.nanmean(x, axis=0), np.nanstd(x, axis=-1), np.nanvar(x)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("function", [sums, extremes, flags, means, scans, without_nan], ids=lambda f: f.__name__)
 def test_dtypes_and_layouts(function, dtype):
@@ -73,7 +73,7 @@ def test_dtypes_and_layouts(function, dtype):
             check(function, x, bound=0.0 if exact else bound(dtype), modes=MODES if compiled else QUICK)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes(shape):
     x = numbers(shape, np.float64)
@@ -110,7 +110,7 @@ def test_three_axes():
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "uint8", "complex128"])
 @pytest.mark.parametrize("columns", [2, 3, 4, 7])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_few_columns(dtype, columns):
     """Blocks of rows two at a time, the columns in lanes: the values are the interpreter's, bit for bit."""
 
@@ -138,6 +138,7 @@ def test_few_columns(dtype, columns):
     check(lambda x: np.sum(x, axis=0), numbers((130, 3, columns), dtype), bound=bound(dtype))
 
 
+@pytest.mark.rotated(3)
 def test_what_meets_short_rows():
     """Rows that are combined with rows known to be short are known to be short, too."""
 
@@ -186,6 +187,7 @@ def test_dtypes_to_compute_at(dtype):
             check(lambda x: (np.mean(x, dtype=at), x.var(axis=1, dtype=at)), x, bound=1e-5, modes=QUICK)
 
 
+@pytest.mark.rotated(3)
 def test_outputs():
     x = numbers((3, 4), np.int8)
     for out in (np.zeros(4), np.zeros(4, np.float32), np.zeros(4, np.int8), np.zeros(4, bool), np.zeros(8)[::2], np.zeros((1, 4))):
@@ -200,6 +202,7 @@ def test_outputs():
     check(lambda x, out: np.std(x, axis=0, out=out), x, np.zeros(4), bound=1e-14)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float64", "complex64"])
 def test_masks_and_initial_values(dtype):
     x = numbers((3, 4), dtype)
@@ -314,6 +317,7 @@ def places(x):
     return np.argmax(x, keepdims=True), np.argmin(x, axis=0), np.argsort(x), np.argsort(x, axis=None), x.argsort(axis=0)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("value", [2.0, 0.5, np.nan, 3, True, 2 + 1j, np.float32(1.5)], ids=repr)
 def test_arrays_without_axes(value):
     x = np.array(value)
@@ -329,6 +333,7 @@ def test_arrays_without_axes(value):
         check(without_nans, x)
 
 
+@pytest.mark.rotated(4)
 def test_cumsum_along_axes():
     def f(a, axis):
         return np.cumsum(a), a.cumsum(), np.cumsum(a, axis), a.cumsum(axis=axis), np.cumsum(a, axis=None)

@@ -11,6 +11,7 @@ OPERATORS = {
 }
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators_of_arrays_and_sequences(name):
     operate = OPERATORS[name]

@@ -179,6 +179,7 @@ def test_diagonals_of_more_axes():
     check(lambda a: np.diagflat(a, 1), CUBE[0])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("a", ARRAYS[::3] + ARRAYS[-2:], ids=lambda a: str(a.dtype))
 def test_parts_of_numbers(a):
     def write(a):
@@ -447,6 +448,7 @@ def test_bools_are_axes_of_some_functions_only():
     check(lambda x: x.sum(axis=np.True_), x)
 
 
+@pytest.mark.rotated(4)
 @pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4)])
 def test_results_have_numpys_layouts(shape):
     """In C order, or in Fortran's where NumPy asks for that of its operands alone."""

@@ -136,6 +136,7 @@ LINES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LINES)
 def test_partition_of_long_lines(name):
     a = LINES[name](40_000)
@@ -146,7 +147,7 @@ def test_partition_of_long_lines(name):
 
 
 @pytest.mark.parametrize("dtype", ("bool", "int8", "uint64", "float16", "complex64"))
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_partition_of_dtypes(dtype):
     a = (np.random.default_rng(1).random(2500) * 300).astype(dtype)
     check(parts, a, 1200, modes=("compiled",))
@@ -157,6 +158,7 @@ def test_partition_of_dtypes(dtype):
         check(lambda g, axis: np.take(np.partition(g, 7, axis), 7, axis), g, axis)
 
 
+@pytest.mark.rotated(3)
 def test_partition_in_place_and_its_places():
     a = np.random.default_rng(1).random(3000)
 
@@ -187,7 +189,7 @@ def test_integers_in_tables():
     check(lambda a, b: np.isin(a, b), np.arange(3, dtype="u8"), np.array([1, 2]))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "complex128"])
 def test_unique_as_the_standard_has_it(dtype):
     a = np.array([[3, 0, 3], [1, 0, 1]]).astype(dtype)
@@ -233,6 +235,7 @@ def test_places_among_numbers_out_of_order():
     check(lambda b, x: np.searchsorted(b, x, sorter=[1, 2, 5]), np.array([3.0, 1, 2]), x)
 
 
+@pytest.mark.rotated(3)
 def test_bins_with_nan():
     x = np.array([-np.inf, -1, 0, 0.5, 1, 1.5, 2, 3, np.inf, np.nan])
     for bins in ([0, 1, np.nan], [np.nan, 0, 1], [0, np.nan, 1], [2, 1, np.nan], [np.nan, np.nan], [2, np.nan, 1], [], [1, 1], [1, 1, 0], [0, 1, 0]):

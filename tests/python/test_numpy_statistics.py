@@ -23,6 +23,7 @@ METHODS = (
 ).split()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", INPUTS)
 def test_medians_and_quantiles(name):
     x = INPUTS[name]
@@ -60,6 +61,7 @@ def test_histograms():
     check(lambda x: np.histogram2d(x[0], x[1], [3, 4], [[0, 1], [-1, 1]], density=True), GRID, bound=1e-13)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ("float64", "float32", "float16", "int64", "int32", "uint8", "bool", "complex128", "complex64"))
 def test_weights_of_even_bins_are_added_up_as_numpy_does(dtype):
     g = np.random.default_rng(8)
@@ -72,6 +74,7 @@ def test_weights_of_even_bins_are_added_up_as_numpy_does(dtype):
     check(lambda x, w: np.histogram(x, 3, weights=w[1:]), x[:9], weights[:9])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ("float64", "float32", "float16", "int64", "uint8"))
 def test_edges_of_even_bins_are_numpys(dtype):
     x = (np.random.default_rng(9).random(400) * 40).astype(dtype)
@@ -117,6 +120,7 @@ def test_product_in_place():
     check(multiplied, LEFT.copy(), GENERATOR.normal(size=(4, 4)), bound=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("subscripts", ["ij,jk", "ij,jk->ik", "ij,jk->ki", "ij,jk->", "ij,jk->j"])
 def test_sums_of_products_of_two(subscripts):
     check(lambda a, b: np.einsum(subscripts, a, b), LEFT, RIGHT, bound=1e-12)
@@ -154,6 +158,7 @@ def test_a_product_is_put_into_an_output():
     check(lambda a, out: np.matmul(a, a.T, (out,)), a, np.zeros((2, 2)))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "subscripts, left, right",
     [

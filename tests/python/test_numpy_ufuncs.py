@@ -33,6 +33,7 @@ def test_outputs_take_what_broadcasts_to_them(shape):
     check(lambda x, y: np.add(x[0], x[1:], y), GRID, np.zeros(shape))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("out", ARRAYS, ids=lambda a: str(a.dtype))
 def test_outputs_are_cast(out):
     def into(x, i, out):
@@ -74,6 +75,7 @@ def test_elements_that_a_mask_leaves_out():
     check(chosen, LINE, np.arange(6) % 2 == 0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64", "uint8"])
 def test_a_dtype_to_compute_at(dtype):
     names = {"float32": np.float32, "float64": np.float64, "complex128": np.complex128, "int64": np.int64, "uint8": np.uint8}

@@ -133,6 +133,7 @@ MADE_BY_TRANSFORMS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", MADE_BY_TRANSFORMS)
 def test_what_transforms_make_is_pickled(name):
     x = np.arange(4.0) if "vmap" not in name else np.arange(12.0).reshape(3, 4)
@@ -155,6 +156,7 @@ def test_what_transforms_make_of_closures_is_pickled_by_value():
     assert pickle.loads(cloudpickle.dumps(ingot.grad(lambda x: x * k)))(2.0) == 3.0
 
 
+@pytest.mark.rotated(3)
 def test_transforms_of_main_travel_to_other_processes(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
@@ -447,6 +449,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.rotated(4)
 def test_completion_shows_public_names():
     done = subprocess.run([sys.executable, "-c", COMPLETED], capture_output=True, text=True, timeout=120)
     assert done.stdout, done.stderr
@@ -480,6 +483,7 @@ def test_explanations_show_themselves():
     assert shown == [str(explained)]
 
 
+@pytest.mark.rotated(3)
 def test_specialisations_that_were_never_made_are_collected():
     class Unmade(Specialisation):
         def __init__(self):

@@ -18,6 +18,7 @@ from fuzz import campaign, odd, odd_arguments  # noqa: E402
 from fuzz.odd_arguments import CALLED, GROUP, OddCall, odd_call  # noqa: E402
 
 
+@pytest.mark.rotated(5)
 def test_argument_lists_are_compared():
     found = odd.run(7, 150, jobs=2, seconds=8)
     assert found.calls >= 40
@@ -29,6 +30,7 @@ def test_a_list_is_given_by_its_seed_and_number():
     assert {odd_call(1, i).program for i in range(0, GROUP * len(CALLED), GROUP)} == {p.name for p in CALLED}
 
 
+@pytest.mark.rotated(3)
 def test_every_text_can_be_built():
     for number in range(0, 4500, 7):
         odd_arguments.build(odd_call(11, number), number % 2 == 0)
@@ -42,6 +44,7 @@ def test_a_planted_difference_is_seen(monkeypatch):
     assert odd.examine(call, True).difference.kind == "compiled exception none for ValueError"
 
 
+@pytest.mark.rotated(4)
 def test_a_planted_crash_is_survived(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(
         "import os\nfrom fuzz import odd\nplain = odd.examine\n"
@@ -113,6 +116,7 @@ def _uses():
     ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("bad", BAD)
 def test_types_decide_what_raises(bad):
     """Where Python raises, Ingot raises the same type; it may refuse, and never gives another result."""

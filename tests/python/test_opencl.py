@@ -73,6 +73,7 @@ def test_arrays_go_there_and_back():
     assert ingot.memory("opencl")["in_use"] == before
 
 
+@pytest.mark.rotated(3)
 def test_arrays_and_loops():
     def f(a, b, n):
         c = a * 2 + b
@@ -89,6 +90,7 @@ def test_arrays_and_loops():
 DTYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split()
 
 
+@pytest.mark.rotated(3)
 def test_dtypes():
     def f(b1, i1, u1, i2, u2, i4, u4, i8, u8, f2, f4, f8, c8, c16):
         integers = (i1 * i1 + u1, i2 // 7, u2 % 5, i4 >> 3, u4 * u4, i8 * i8, u8 // 3, -i8, i1 < u8, np.gcd(i4, i8))

@@ -68,6 +68,7 @@ np.putmask(x, m, 7)
 """
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("change", MASKED.strip().splitlines())
 def test_elements_at_one_location_have_masks_of_their_own(change, mode):
@@ -86,6 +87,7 @@ def test_elements_at_one_location_have_masks_of_their_own(change, mode):
             np.testing.assert_array_equal(found, expected, name)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("change", CHANGES.strip().splitlines())
 def test_arrays_that_overlap_themselves_are_changed_as_numpys(change, mode):
@@ -130,6 +132,7 @@ y[:] = x[::-1]
 """
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("output", OUTPUTS.strip().splitlines())
 def test_outputs_may_overlap_what_is_read(output, mode):
@@ -176,6 +179,7 @@ def from_above(x, y):
             x[i, k] = x[i - 1, k] * 0.5 + y[i]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("strides", [(8, 8), (0, 8), (16, 8), (-8, 8), (8, 16)])
 @pytest.mark.parametrize("function", [places_of_rows, short_rows, from_place_to_place, constants, onto_itself, from_above])
 def test_loops_over_arrays_that_overlap_themselves_have_pythons_order(function, strides):
@@ -240,6 +244,7 @@ def of_three(x, y):
 OVERLAPPING = (scaled, twice, read_behind, backwards, against, every_third, one_place, of_three)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("function", OVERLAPPING, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i1", "c16"])
 def test_loops_over_overlapping_arguments_have_pythons_order(function, dtype):
@@ -437,6 +442,7 @@ def sums_and_more(x, w):
 WITH_WINDOWS = (backwards_through_own, carried_down, added_down, running_sums, sums_and_more, scaled_and_moved, moved_and_summed, rows_in_turns)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("function", WITH_WINDOWS)
 @pytest.mark.parametrize("shape", [(5, 20), (8, 20), (19, 20), (24, 5), (70, 20), (7, 70)])
 @pytest.mark.parametrize("strides", [(8, 8), (16, 8), (0, 8), (8, 0), (8, 16)])

@@ -86,6 +86,7 @@ print(found == [[2.0] * 3] * 8)
 """
 
 
+@pytest.mark.rotated(3)
 def test_first_calls_by_several_threads(tmp_path):
     """What they load, they load once, and none waits for another for ever: with an empty cache, and with a full one."""
     for _ in range(3):
@@ -112,6 +113,7 @@ with ingot.device("emulated"):
     assert done.stdout == f"[0.0, 2.0, 4.0, 6.0]\n{none}\n", done.stderr
 
 
+@pytest.mark.rotated(4)
 @pytest.mark.parametrize("order", ["ingot first", "ingot last"])
 def test_lives_with_the_llvms_of_numba_and_jax(tmp_path, order):
     ours = "assert (f(x) == 2 * x + 1).all()\n"
@@ -149,6 +151,7 @@ print("plain")
 """
 
 
+@pytest.mark.rotated(3)
 def test_nothing_is_compiled_where_the_environment_disables_it():
     for value in ("1", "yes"):
         done = run(PLAIN, env={**os.environ, "INGOT_DISABLE": value})

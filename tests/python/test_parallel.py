@@ -111,7 +111,7 @@ def all_results(lengths, functions):
     return {f"{program.__name__} {length}": bits(function(*arguments(length))) for program, function in functions for length in lengths}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_large_loops_have_the_same_bits_for_any_number_of_threads(program):
     function = ingot.jit(program)
@@ -125,6 +125,7 @@ def test_large_loops_have_the_same_bits_for_any_number_of_threads(program):
 SMALL = (1, 2, 3, 7, 8, 63, 64, 65, 700, 1023, 1024, 1025, 2048, 5000)
 
 
+@pytest.mark.rotated(5)
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("sharing", ["always", "never"])
 def test_small_loops_have_the_bits_of_the_interpreter(sharing):
@@ -203,6 +204,7 @@ def test_serial_loops_that_raise_stay_exact():
     assert y.sum() == 1000
 
 
+@pytest.mark.rotated(4)
 def test_elements_that_occur_twice_are_written_in_order():
     def fill(x):
         for i in range(len(x)):

@@ -469,6 +469,7 @@ def random_call(rng, own):
     return args, {name: rng.choice([1.5, 2.5]) for name in names}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_random_parameters_and_arguments(seed):
     """No list of arguments is bound otherwise than Python binds it, the first time and later."""

@@ -105,7 +105,7 @@ def two_extremes(x, start):
 SPECIAL = [0.0, -0.0, np.nan, 1.0, -1.0, np.inf, -np.inf]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "u8", "i8"])
 @pytest.mark.parametrize("function", [largest, smallest_if, last_largest, last_smallest, two_extremes])
@@ -168,6 +168,7 @@ def sums_of_ints(x):
     return s, p
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("n", [0, 1, 2, 40, 1030, 3000])
 @pytest.mark.parametrize("function", [counts, flags, bits, sums_of_ints])
@@ -276,6 +277,7 @@ def through_loops_inside(x):
     return s, m, c, f
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1), (40, 7), (3, 1200), (2100, 3)])
 def test_reductions_go_through_loops_inside(shape):
     x = np.random.default_rng(1).normal(size=shape)
@@ -284,7 +286,7 @@ def test_reductions_go_through_loops_inside(shape):
     check(through_loops_inside, np.where(x > 0, np.nan, 0.0))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
 @pytest.mark.parametrize("n", [1, 2, 33, 1025, 70000])
 def test_sums_of_floats_have_the_order_of_reductions(dtype, n):
@@ -304,6 +306,7 @@ def test_sums_of_floats_have_the_order_of_reductions(dtype, n):
         assert difference(results[0], whole) is None
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [1, 2, 40, 1030, 3000])
 def test_sums_next_to_writes(n):
     x = np.random.default_rng(n).random((n, 3))
@@ -409,7 +412,7 @@ def two_arrays(index, v, h):
     return g
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("n", [0, 1, 7, 100, 3000])
 @pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "u8", "f4", "f8", "c16"])
@@ -530,6 +533,7 @@ def extremes_in_two_places(x, start):
     return low, high, most
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("shape", [(0, 2), (1, 1), (40, 7), (1100, 3)])
 def test_reductions_in_several_places(shape):
@@ -600,6 +604,7 @@ def gathered_and_scattered(table, x, y):
         y[table[i]] = y[table[i]] * x[i] + table[i - 1]
 
 
+@pytest.mark.rotated(4)
 @pytest.mark.parametrize("sharing", [1, 4])
 def test_places_that_a_table_names(sharing):
     g = np.random.default_rng(5)

@@ -225,7 +225,7 @@ def iterations(recorded, *bounds):
         yield i
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("first", range(0, 160, 10))
 def test_random_indices(first):
     accepted = sum(run(seed, ["interpreted"]) for seed in range(first, first + 10))
@@ -233,7 +233,7 @@ def test_random_indices(first):
     run(first, ["compiled"])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("first", range(0, 80, 10))
 def test_random_chunks(first):
     accepted = sum(run(seed, ["interpreted"], Chunks) for seed in range(first, first + 10))

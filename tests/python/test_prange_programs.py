@@ -587,6 +587,7 @@ PROGRAMS = [
 EXACT = {dbscan_total, monte_carlo}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("function, arguments", [(p[0], p[1:]) for p in PROGRAMS], ids=lambda p: getattr(p, "__name__", ""))
 def test_programs_over_prange(function, arguments):
     check(function, *arguments, bound=1e-12)

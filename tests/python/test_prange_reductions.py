@@ -170,7 +170,7 @@ def arguments_of(function, dtype):
                 yield x, *([start] if function in WITH_START else [np.full(3, start)] if function in WITH_ARRAY else [])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "u2"])
 @pytest.mark.parametrize("function", [*OF_NUMBERS, *WITH_START, *WITH_ARRAY, range_from])
@@ -195,6 +195,7 @@ def test_programs_that_look_for_something():
     check(until_a_break, g.normal(size=(70, 5)), bound=1e-12)
 
 
+@pytest.mark.rotated(3)
 def test_such_loops_are_shared():
     g = np.random.default_rng(1)
     x = g.integers(0, 10**6, 60_000) * 0.5
@@ -287,6 +288,7 @@ def sum_of_some(x, s):
     return s
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_sums_that_begin_with_negative_zero(dtype):
     for function in (sum_from, sum_of_some):

@@ -17,6 +17,7 @@ import probe_numpy  # noqa: E402
 SAMPLE = "add bitwise_xor logical_or std cumsum ediff1d roll stack"
 
 
+@pytest.mark.rotated(5)
 def test_a_sample_of_calls_is_the_same() -> None:
     command = [sys.executable, ROOT / "tools/probe_numpy.py", "--calls", "1", "--seed", "5", "--functions", *SAMPLE.split()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ)

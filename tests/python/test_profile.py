@@ -169,6 +169,7 @@ def test_generators_have_the_time_of_their_steps():
     check_sums()
 
 
+@pytest.mark.rotated(3)
 def test_generators_that_are_left():
     seen = []
 
@@ -343,6 +344,7 @@ def test_many_short_threads():
     assert rows() == {}
 
 
+@pytest.mark.rotated(3)
 def test_threads_at_once():
     """Many threads that open and close regions, while rows are asked for and the switch is moved."""
     is_done = threading.Event()
@@ -465,6 +467,7 @@ def test_forked_children_begin_anew():
     assert calls() == {"parent": 1, "parent|inner": 1}
 
 
+@pytest.mark.rotated(4)
 def test_forks_amid_other_threads():
     is_done = threading.Event()
 
@@ -513,6 +516,7 @@ def test_signal_handlers():
     check_sums()
 
 
+@pytest.mark.rotated(3)
 def test_decorated_functions_are_as_before():
     def plain(a, /, b: int = 2, *rest, c, **others) -> tuple:
         """What it does."""
@@ -684,6 +688,7 @@ os.wait()
 """
 
 
+@pytest.mark.rotated(4)
 def test_the_environment_switches_on(tmp_path):
     def files(**variables):
         environment = {k: v for k, v in os.environ.items() if "RANK" not in k} | variables

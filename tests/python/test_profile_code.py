@@ -211,6 +211,7 @@ print(json.dumps([["|".join(row.path), row.kind, row.implementation, row.calls] 
 """
 
 
+@pytest.mark.rotated(3)
 def test_loads_have_rows(tmp_path):
     for kinds in ({"compiled", "load", "compile"}, {"compiled", "load"}):
         found = run(tmp_path, LOADS)

@@ -136,6 +136,7 @@ if rows is not None:
 """
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.skipif(
     importlib.util.find_spec("mpi4py") is None or shutil.which("mpiexec") is None, reason="mpi4py or mpiexec is not installed"
 )
@@ -364,6 +365,7 @@ sys.exit(3)
 """
 
 
+@pytest.mark.rotated(3)
 def test_programs_run_with_a_profile(tmp_path):
     script = tmp_path / "program.py"
     script.write_text(SCRIPT)

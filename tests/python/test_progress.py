@@ -129,6 +129,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0].__name__)
 def test_values_are_those_of_the_loop(case):
     check(*case)
@@ -295,6 +296,7 @@ def in_a_terminal(file, text):
     return drawn.decode(), out
 
 
+@pytest.mark.rotated(4)
 def test_a_terminal(tmp_path):
     drawn, out = in_a_terminal(tmp_path / "program.py", "spin(10, 5)\nspin(9000, 6000)\nprint('done')\nspin(10, 20)")
     counts = [int(n) for n in re.findall(r"spin: .*?\| (\d+)/9000 \[", drawn)]
@@ -302,6 +304,7 @@ def test_a_terminal(tmp_path):
     assert out == "done\n" and drawn.endswith("\r\n") and drawn.count("\n") == 1 and "/10 " not in drawn
 
 
+@pytest.mark.rotated(3)
 def test_nothing_is_drawn_into_a_file(tmp_path):
     file = tmp_path / "program.py"
     file.write_text(PROGRAM + "spin(500, 5000)\nprint('done')")

@@ -68,12 +68,14 @@ def test_the_answers_are_those_of_jax(tmp_path):
     assert (tmp_path / "answers.py").read_text() == (Path(__file__).parent / "random_answers.py").read_text()
 
 
+@pytest.mark.rotated(5)
 def test_exact_answers():
     for call in calls_of(*EXACT):
         value, what = drawn(call)
         assert TOOL.answer(value)[2] == what, call
 
 
+@pytest.mark.rotated(4)
 def test_close_answers():
     for call in calls_of(*CLOSE):
         value, what = drawn(call)
@@ -84,6 +86,7 @@ def test_close_answers():
         assert ulps(value, expected, least) <= 3, call
 
 
+@pytest.mark.rotated(5)
 def test_families():
     for call in calls_of(*(set(random.__all__) - {*EXACT, *CLOSE})):
         value, what = drawn(call)
@@ -199,6 +202,7 @@ def iterate(key, n):
     return total
 
 
+@pytest.mark.rotated(4)
 def test_in_compiled_functions():
     expected = iterate(KEY, 20)
     for mode in MODES:
@@ -216,6 +220,7 @@ def test_in_compiled_functions():
             np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.rotated(3)
 def test_batches():
     keys = random.split(KEY, 5)
     for draw in (random.normal, lambda k: random.uniform(k, (2, 3)), lambda k: random.permutation(k, 4), lambda k: random.split(k)):
@@ -277,6 +282,7 @@ print([np.asarray(v).tolist() for v in x])
 """
 
 
+@pytest.mark.rotated(4)
 def test_by_python():
     results = []
     for disabled in ("0", "1"):

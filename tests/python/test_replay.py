@@ -48,7 +48,7 @@ def replays(*paths):
 DRAWING = ("spca_unopt", "spca_unopt_int")  # they draw random numbers, which is not recorded
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name not in DRAWING], ids=lambda p: p.name)
 def test_tour(program, tmp_path, monkeypatch):
     """Each call of a program of the tour at its small size."""
@@ -106,6 +106,7 @@ def test_lists_of_a_length_of_run_time(tmp_path):
     replays(tmp_path)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes(dtype, tmp_path):
     def f(x, s):
@@ -243,6 +244,7 @@ class Moved:
         self.by = by
 
 
+@pytest.mark.rotated(3)
 def test_instances_and_elements_that_occur_twice(tmp_path):
     Pair = collections.namedtuple("Pair", "first second")
 
@@ -534,6 +536,7 @@ def spoiled(text, dice):
     return text[:at] + dice.choice("{([<") * 20_000 + text[at:]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(5))
 def test_spoiled_records_are_refused_or_played(seed, sample, tmp_path):
     dice = random.Random(seed)
@@ -583,6 +586,7 @@ def test_nans_are_one(tmp_path):
 # Broken files.
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "text, message",
     [
@@ -646,6 +650,7 @@ def test_a_record_cut_anywhere_is_no_crash(sample, tmp_path):
         assert status in (0, 1) and "internal" not in err, err
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "call, message",
     [

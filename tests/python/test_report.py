@@ -224,6 +224,7 @@ ADVICE = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("code", ADVICE)
 def test_advice_helps(tmp_path, code):
     (before,), (after,) = (facts_of(tmp_path, text).functions for text in ADVICE[code])
@@ -363,6 +364,7 @@ def test_the_page(tmp_path):
     assert re.search("moves 8 kB a call, 1 operation for each element", text)
 
 
+@pytest.mark.rotated(3)
 def test_the_command(tmp_path):
     file = tmp_path / "program.py"
     file.write_text(

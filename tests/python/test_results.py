@@ -132,6 +132,7 @@ def test_pickling_and_setting_the_state():
     np.testing.assert_array_equal(r, [0, 1, 2])
 
 
+@pytest.mark.rotated(4)
 def test_a_freed_block_is_used_again(nothing_kept):
     for n in (10, 10_000, 1_000_000):
         x = np.ones(n)
@@ -144,6 +145,7 @@ def test_a_freed_block_is_used_again(nothing_kept):
         np.testing.assert_array_equal(held, x + 1)
 
 
+@pytest.mark.rotated(3)
 def test_what_is_used_and_kept_is_counted(nothing_kept):
     before = ingot.memory()
     r = add_one(np.ones(1_000_000))
@@ -155,6 +157,7 @@ def test_what_is_used_and_kept_is_counted(nothing_kept):
     assert then["in_use"] == before["in_use"] and then["kept"] - before["kept"] >= 8_000_000
 
 
+@pytest.mark.rotated(3)
 def test_the_limit_holds(nothing_kept):
     ingot.set_kept_memory_limit(3_000_000)
     for n in range(0, 500_000, 50_000):
@@ -173,6 +176,7 @@ def test_the_environment_sets_the_limit():
     assert run_python(show, INGOT_KEPT_MEMORY="12345").stdout == "12345\n"
 
 
+@pytest.mark.rotated(3)
 def test_an_array_that_is_too_large_takes_what_is_kept(nothing_kept):
     add_one(np.ones(1_000_000))
     assert ingot.memory()["kept"] > 0
@@ -182,6 +186,7 @@ def test_an_array_that_is_too_large_takes_what_is_kept(nothing_kept):
     np.testing.assert_array_equal(fill(3, 1.5), [1.5] * 3)
 
 
+@pytest.mark.rotated(3)
 def test_memory_does_not_grow_over_calls_of_many_sizes(nothing_kept):
     ingot.set_kept_memory_limit(32 << 20)
     random = np.random.default_rng(1)
@@ -197,6 +202,7 @@ def test_memory_does_not_grow_over_calls_of_many_sizes(nothing_kept):
     assert ingot.memory()["in_use"] == before
 
 
+@pytest.mark.rotated(3)
 def test_an_exception_leaves_nothing_allocated(nothing_kept):
     @ingot.jit
     def fails(x, n):
@@ -215,6 +221,7 @@ def test_an_exception_leaves_nothing_allocated(nothing_kept):
     assert ingot.memory()["in_use"] == before
 
 
+@pytest.mark.rotated(3)
 def test_arrays_die_in_other_threads(nothing_kept):
     before = ingot.memory()["in_use"]
     made = [add_one(np.ones(n)) for n in range(0, 30_000, 100)]

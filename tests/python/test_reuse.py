@@ -318,6 +318,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.rotated(4)
 @pytest.mark.sampled(40)
 @pytest.mark.parametrize("function", SAFE + OTHERS)
 def test_iterations_that_make_arrays(function):
@@ -345,12 +346,14 @@ def test_shapes_that_grow():
         check(grown, numbers(3, 4), numbers(4), n)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("function", [logistic, from_zeros, written_before, written_after, two, counted, looked_at])
 def test_memory_is_used_again(function):
     text = passes(function, numbers(40, 50), numbers(40, 50), 3)["to_loops"]
     assert text.count("alloc ") == (2 if function in (two, counted) else 1)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("function", [together, backwards, along, writes_to_the_first, begins_with_what_is_written])
 def test_memory_is_not_used_again(function):
     text = passes(function, numbers(40, 50), numbers(40, 50), 3)["reuse"]

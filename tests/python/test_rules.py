@@ -225,14 +225,14 @@ def check_rule(cases, case, dtype, batch):
         check_reverse(reverse, options, primals, tangents, value, tangent)
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("dtype, batch", KINDS)
 @pytest.mark.parametrize("case", LINALG)
 def test_rules_of_linear_algebra(case, dtype, batch):
     check_rule(LINALG, case, dtype, batch)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype, batch", KINDS)
 @pytest.mark.parametrize("case", FFT)
 def test_rules_of_transforms(case, dtype, batch):
@@ -279,6 +279,7 @@ FREE = ("qr-complete", "svd-tall", "svd-wide")
 """Cases in which columns may rotate among themselves from one point to the next."""
 
 
+@pytest.mark.rotated(4)
 @pytest.mark.sampled(36)
 @pytest.mark.parametrize("case", LINALG)
 def test_derivatives_of_rules(case, differentiable):
@@ -286,7 +287,7 @@ def test_derivatives_of_rules(case, differentiable):
     check_again(getattr(differentiable, forward.__name__), forward, (primals, tangents), options, case not in FREE)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("case", [case for case in LINALG if hasattr(linalg_rules, f"{LINALG[case][0]}_vjp")])
 def test_derivatives_of_reverse_rules(case, differentiable):
     routine, _, reverse, options, primals, _ = made(LINALG, case, "float64", ())
@@ -299,6 +300,7 @@ def test_derivatives_of_reverse_rules(case, differentiable):
 # Conventions
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("dtypes", [("float64", "complex128"), ("complex64", "float32"), ("float32", "float64")])
 def test_rules_of_two_dtypes(dtypes):
     rng = np.random.default_rng(1)
@@ -314,6 +316,7 @@ def test_rules_of_two_dtypes(dtypes):
 SINGULAR = ((4.0, 2.0, 1.0), (2.0, 1.0, 3.0), (1.0, 0.5, 5.0))
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_determinants_of_singular_matrices(dtype):
     rng = np.random.default_rng(2)
@@ -386,6 +389,7 @@ def test_phases_of_vectors(dtype):
     np.testing.assert_allclose(np.imag(dv)[largest, range(3)], 0, atol=1e-14)
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_equal_singular_values(dtype):
     rng = np.random.default_rng(4)
@@ -437,6 +441,7 @@ def test_points_of_transforms():
     ingot.check_grads(halved, (np.arange(12.0).reshape(3, 4) + 1j,))
 
 
+@pytest.mark.rotated(4)
 def test_empty_stacks():
     x = np.zeros((0, 3, 3), complex)
     for name in "inv det slogdet cholesky eigh svd qr eigvals".split():

@@ -13,8 +13,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from bench.programs import PROGRAMS, difference  # noqa: E402
 
 
+@pytest.mark.rotated(2)
 @pytest.mark.parametrize("count, theta", [(1, 0.5), (2, 0.0), (40, 0.5), (40, 2.0)])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_stars_in_a_tree(count, theta):
     random = np.random.default_rng(count)
     positions, velocities = random.normal(size=(2, count, 2))
@@ -26,7 +27,7 @@ def test_customers_in_a_queue(counters, customers):
     check(queues.simulate, counters, customers, 7)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_over_arrays(name):
     program = PROGRAMS[name]

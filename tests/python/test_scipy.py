@@ -44,7 +44,7 @@ def _calling(ufunc):
     return space["f"]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", UFUNCS)
 def test_each_ufunc(name):
@@ -69,6 +69,7 @@ def test_numbers_are_scipys(mode):
         _same(a, b)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", MODES)
 def test_arrays_are_scipys(mode):
     x = np.linspace(-2, 3, 24)
@@ -142,6 +143,7 @@ POINTS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", sorted(set(PARTIALS) - {"hankel1", "hankel2"}))
 def test_derivatives_of_ufuncs(name):
     ufunc = getattr(special, name)
@@ -182,6 +184,7 @@ def test_derivatives_that_are_not_known():
         ingot.grad(lambda x: special.struve(1.0, x))(0.3)
 
 
+@pytest.mark.rotated(3)
 def test_transforms():
     x = np.random.default_rng(0).standard_normal((4, 6))
     z = x[:, :5] + 1j * x[:, 1:]
@@ -200,6 +203,7 @@ def test_transforms():
     check(lambda x, n: scipy.fft.fft(x, n), x, 0)
 
 
+@pytest.mark.rotated(3)
 def test_linear_algebra():
     r = np.random.default_rng(0)
     a, b = r.standard_normal((5, 5)), r.standard_normal(5)
@@ -244,6 +248,7 @@ def _agrees(f, *arguments, bound=1e-10):
         assert np.allclose(x, y, rtol=bound, atol=bound)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.complex128])
 def test_factors_of_matrices(dtype):
     r = np.random.default_rng(0)
@@ -269,6 +274,7 @@ def test_factors_of_matrices(dtype):
     _agrees(lambda a, b, c: (linalg.expm(a), linalg.expm(b), linalg.expm(c)), *[(a * (s / np.linalg.norm(a, 1))).astype(dtype) for s in (0.3, 2, 8)], bound=bound * 3000)
 
 
+@pytest.mark.rotated(5)
 def test_structures_of_matrices():
     r = np.random.default_rng(1)
     a = r.standard_normal((5, 5)) + 4 * np.eye(5)
@@ -296,6 +302,7 @@ def test_structures_of_matrices():
     refused(lambda a: scipy.linalg.qr(a, pivoting=True), a, words="with pivots")
 
 
+@pytest.mark.rotated(3)
 def test_derivatives_of_factors():
     a = np.array([[3.0, 1.0], [1.0, 2.0]])
     for f in (lambda a: scipy.linalg.cholesky(a).sum(), lambda a: scipy.linalg.solve(a, a[0]).sum()):
@@ -359,6 +366,7 @@ print("ingot._core" in sys.modules)
 """
 
 
+@pytest.mark.rotated(4)
 def test_a_stored_call_of_scipy(tmp_path, monkeypatch):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
@@ -368,11 +376,13 @@ def test_a_stored_call_of_scipy(tmp_path, monkeypatch):
     assert [each.stdout.strip() for each in shown] == ["True", "False"], shown[0].stderr + shown[1].stderr
 
 
+@pytest.mark.rotated(3)
 def test_the_page_is_current():
     tool = Path(__file__).resolve().parents[2] / "tools" / "scipy_docs.py"
     assert subprocess.run([sys.executable, tool, "--check"], timeout=60).returncode == 0
 
 
+@pytest.mark.rotated(4)
 @pytest.mark.parametrize("mode", MODES)
 def test_products_of_sparse_matrices(mode):
     r = np.random.default_rng(0)

@@ -30,6 +30,7 @@ def test_int_division_is_rounded_once():
         check(lambda a, b: a / b, a, b)
 
 
+@pytest.mark.rotated(3)
 def test_shifts_and_powers():
     for a, b in ((1, 3), (1, 62), (0, 100), (-1, 63), (1, -1), (100, 3), (-100, 3)):
         check(lambda a, b: a << b, a, b)
@@ -47,6 +48,7 @@ def test_float_operators(a, b):
         check(function, a, b)
 
 
+@pytest.mark.rotated(3)
 def test_ints_and_floats_are_compared_exactly():
     def compared(i, x):
         y = x + 0.0
@@ -95,6 +97,7 @@ def test_conversions():
 # ---- The functions of math
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("x", [2.5, -1.0, 0.0, math.nan, math.inf, -math.inf, 3, True, 1000.0, np.float32(2)])
 def test_math_errors(x):
     for function in (
@@ -185,7 +188,7 @@ def test_unpacking():
 # ---- Assignment
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("a", ARRAYS, ids=DTYPES)
 def test_assignment_casts(a):
     def element(a, v):
@@ -204,6 +207,7 @@ def test_assignment_casts(a):
     check(element, a, 1j)
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.sampled(16)
 @pytest.mark.parametrize("a", ARRAYS, ids=DTYPES)
 def test_augmented_assignment_keeps_the_dtype(a):
@@ -222,6 +226,7 @@ def test_augmented_assignment_keeps_the_dtype(a):
             check(each, a, b)
 
 
+@pytest.mark.rotated(3)
 def test_assignment_through_the_mask_of_the_value():
     def halves(a, b):
         m = a > b
@@ -329,6 +334,7 @@ def test_arrays_read_only_on_one_path():
 # ---- Arrays
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("a", ARRAYS, ids=DTYPES)
 def test_reductions(a):
     check(lambda a: (a.sum(), a.prod(), a.min(), a.max(), a.any(), a.all()), a)
@@ -414,6 +420,7 @@ def test_short_axes_outside_make_specialisations():
             assert one(2.5) == weighted(2.5)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("a", [*SCALARS, *ARRAYS], ids=[*DTYPES, *(f"{d}[:]" for d in DTYPES)])
 def test_unary_operators(a):
     for function in (lambda a: +a, lambda a: -a, lambda a: ~a, lambda a: abs(a)):
@@ -439,6 +446,7 @@ def strides(array):
     return [s for s, n in zip(array.strides, array.shape) if n > 1 and array.size > 0]
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", MODES)
 def test_new_arrays_have_numpys_layouts(mode):
@@ -528,6 +536,7 @@ def test_order_of_equal_elements():
                 assert difference(got, np.argsort(keys, 0, "stable")) is None
 
 
+@pytest.mark.rotated(3)
 def test_partition_sorts():
     for a in layouts(np.array([[3, 1, 2, 0], [5, 7, 4, 6]])):
         for got, error in in_both_modes(lambda a: (np.partition(a, 2), np.argpartition(a, 1, axis=0)), a):

@@ -77,6 +77,7 @@ def sum_of_rows(x, out):
     return out
 
 
+@pytest.mark.sampled(4)
 @needs_lanes
 @pytest.mark.parametrize("length", LENGTHS)
 def test_reassoc_sums_loops_in_any_order(length):
@@ -113,7 +114,7 @@ def test_all_relaxations_keep_ordinary_numbers():
     np.testing.assert_allclose(ingot.jit(sum_of_rows, fastmath=True)(z, np.ones(5)), sum_of_rows(z, np.ones(5)))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("length", LENGTHS)
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64", "uint64"])
 def test_integers_are_combined_in_any_order(dtype, length):

@@ -132,6 +132,7 @@ def test_copies_between_devices_are_ordered_in_both_streams(seed):
     run("order()", seed)
 
 
+@pytest.mark.rotated(3)
 def test_functions_run_on_each_device():
     run("functions()")
 

@@ -55,7 +55,7 @@ def in_a_loop(x):
 FLOATS = (distances, accelerations, unit, used_twice, written_between, nearest, masked, in_a_loop)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("function", FLOATS, ids=lambda f: f.__name__)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -73,7 +73,7 @@ def test_values_are_numpys_and_the_interpreters(function, width):
             assert np.allclose(a, c, rtol=1e-12, atol=1e-12, equal_nan=True)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "float32", "complex64", "complex128"])
 @pytest.mark.parametrize("width", [1, 2, 3, 6, 8])
 def test_dtypes(dtype, width):
@@ -95,6 +95,7 @@ def test_dtypes(dtype, width):
     check(decides, x)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
 def test_extremes(dtype, width):
@@ -132,6 +133,7 @@ def test_shapes_of_three_axes():
     check(lambda x: (x.sum(axis=-1), x.sum(axis=2, keepdims=True), x.sum(axis=(1, 2)), x.sum(axis=1)), x, bound=1e-14)
 
 
+@pytest.mark.rotated(4)
 def test_places_of_extremes_of_short_rows():
     def places(x):
         return x.argmin(axis=1), x.argmax(axis=1), x.argmin(axis=0), x.argmax()

@@ -74,6 +74,7 @@ def rows(length, width, dtype, seed=2):
     return (values > 0 if dtype == "bool" else values.astype(dtype)) if dtype != "uint8" else np.abs(values).astype(dtype)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("length", [0, 1, 7, 8, 61])
 def test_rows_of_any_dtype(length, dtype):
@@ -84,6 +85,7 @@ def test_rows_of_any_dtype(length, dtype):
         assert out.tobytes() == x[:, [3, 2, 0, 1]].tobytes()
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("width", [3, 5, 8, 9])
 def test_rows_are_pythons(function, width):
@@ -150,7 +152,7 @@ TABLES = ([0, 1, 2, 3, 4, 5], [5, 3, 1, 0, 2, 4], [1, 1, 2, 3, 4, 5], [4, 0, 1, 
 @pytest.mark.parametrize("function", [into_rows, onto_rows, from_the_second], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("table", TABLES, ids=str)
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint16"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 def test_threads_share_rows_that_a_table_names_where_it_names_each_once(function, table, dtype):
     if dtype == "uint16" and min(table) < 0:
         return

@@ -177,6 +177,7 @@ def test_other_code_is_never_accepted():
         decompile.rebuild(code, lambda a, b: False)
 
 
+@pytest.mark.rotated(4)
 def test_sample_of_the_standard_library():
     judge = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "decompile_judge"))
     codes = judge["functions"]([Path(random.__file__).parent], every=150)

@@ -193,6 +193,7 @@ print(ingot.jit(f).__doc__)
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("option", ["-O", "-OO"])
 @pytest.mark.parametrize("in_file", [True, False])
 def test_python_with_optimization(option, in_file, tmp_path):
@@ -347,6 +348,7 @@ def _compiled(tree: ast.Module, optimize: int) -> types.FunctionType | None:
     return scope.get("f")
 
 
+@pytest.mark.rotated(3)
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
 def test_random_edits():
     """Where an edited source is accepted, it is the same program; and the same program is accepted."""

@@ -286,6 +286,7 @@ def pairs(cases):
     return [(call, change) for call, changes in cases.items() for change in changes]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("call", "change"), pairs(CASES), ids=str)
 @pytest.mark.parametrize("depth", ["itself", "through another"])
 def test_what_is_replaced_outside_is_seen(call, change, depth, package):

@@ -25,6 +25,7 @@ def on_device(function, *arguments):
     assert problem is None, problem
 
 
+@pytest.mark.rotated(3)
 def test_records_on_devices():
     views = intervals((0, 10), (12, 30), (25, 28))
     data = np.random.default_rng(3).normal(size=(4, 40))
@@ -95,6 +96,7 @@ print(json.dumps([data.tolist(), made.tolist(), made.dtype == cached.TIMES, made
 """
 
 
+@pytest.mark.rotated(3)
 def test_code_for_records_is_cached(tmp_path):
     (tmp_path / "cached.py").write_text(
         """import ingot

@@ -79,6 +79,7 @@ print(first(a), names()[0], names()[1].dtype.names)
 """
 
 
+@pytest.mark.rotated(3)
 def test_what_is_stored_is_of_the_old_names(tmp_path):
     file = tmp_path / "program.py"
     file.write_text(PROGRAM)

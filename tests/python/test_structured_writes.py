@@ -39,6 +39,7 @@ def functions(tmp_path):
 # ---- Assignments
 
 
+@pytest.mark.rotated(3)
 def test_fields_are_assigned(functions):
     made = functions("""
         a["x"] = 1.5
@@ -77,6 +78,7 @@ def test_fields_are_assigned(functions):
     with_each(made, records(TRIPLE), records(TRIPLE, 5, 2))
 
 
+@pytest.mark.rotated(3)
 def test_records_are_assigned(functions):
     made = functions("""
         a[0] = (1.5, 2, 3)
@@ -251,6 +253,7 @@ def test_new_arrays(functions):
     with_each(made, records(PAIR), records(PAIR, 5, 2))
 
 
+@pytest.mark.rotated(3)
 def test_copies_and_shapes(functions):
     made = functions("""
         = a.copy()
@@ -322,6 +325,7 @@ def test_copies_of_recarrays(functions):
 # ---- Comparisons
 
 
+@pytest.mark.rotated(3)
 def test_comparisons(functions):
     made = functions("""
         = (a == b, a != b)

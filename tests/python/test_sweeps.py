@@ -61,6 +61,7 @@ def valley(x):
     return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("length", [0, 1, *LENGTHS])
 def test_gradients_of_neighbours(length):
     x = np.random.default_rng(length).standard_normal((3, length))

@@ -52,6 +52,7 @@ def chained(table, x, out):
         out[k // 3] += x[table[abs(table[k]) % len(table)]]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("function", [summed, counted, scattered, chosen, moved_tables, rows, chained])
 @pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 1000])
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint8"])
@@ -127,6 +128,7 @@ def by_rows(a, b, out, other):
     return lines
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("function", [positives, in_place, twice, two_cursors, by_rows])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "int16", "int8", "bool"])
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.98, 1.0])
@@ -153,6 +155,7 @@ def test_two_outputs_of_one_cursor_that_overlap(distance):
     check(both, np.arange(1.0, 201.0), np.zeros(300), 10 + distance, modes=("compiled",))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128", "float16", "uint64", "uint16"])
 def test_selected_elements(dtype):
     generator = np.random.default_rng(9)

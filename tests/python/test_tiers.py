@@ -162,6 +162,7 @@ def _same(a, b):
     return all(np.asarray(x).dtype == np.asarray(y).dtype and np.asarray(x).tobytes() == np.asarray(y).tobytes() for x, y in zip(a, b, strict=True))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "i2", "u1", "c16", "c8"])
 def test_reductions_of_quick_code_have_the_bits_of_full_code(both, dtype):
     """Of any length: lanes take whole registers, what is left is taken one by one, of any stride."""
@@ -178,6 +179,7 @@ def test_reductions_of_quick_code_have_the_bits_of_full_code(both, dtype):
                 assert _same(quick(x, y, z), full(x, y, z)), (length, step)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shape", [(1, 1), (3, 5), (5, 3), (40, 33), (33, 1030), (1030, 33)])
 def test_rows_of_quick_code_have_the_bits_of_full_code(both, shape):
     values = np.random.default_rng(8).standard_normal(shape)
@@ -219,7 +221,7 @@ def _calls(program, compiled, *arguments):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 def test_both_kinds_have_the_same_bits(monkeypatch, program, capsys):
     found = []
     for word in ("quick", "off"):
@@ -360,6 +362,7 @@ def _mappings():
         return sum("rwxp" in line or "r-xp" in line for line in maps)
 
 
+@pytest.mark.rotated(4)
 def test_functions_that_are_gone_are_not_compiled(both):
     blocked = threading.Event()
     worker.submit(blocked.wait)
@@ -404,6 +407,7 @@ for f in functions: f.specialisations[0]._has_run()
 """
 
 
+@pytest.mark.rotated(3)
 def test_a_process_ends_amid_the_work():
     done = _script(SUMMED + "sys.exit(3)")
     assert done.returncode == 3 and not done.stderr

@@ -18,6 +18,7 @@ from ingot.tour.peers import Machine, open_machine
 from ingot.tour.programs import PROGRAMS
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_compiled(program):
     row = run_program(program, small=True)
@@ -25,7 +26,7 @@ def test_compiled(program):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_interpreted(program):
     row = run_program(dataclasses.replace(program, compiled=lambda f: Function(f, mode="interpreted")), small=True)
     assert row["right"], row
@@ -59,6 +60,7 @@ def test_same_distinguishes_types_and_dtypes():
     assert same(float("nan"), float("nan"), 0)
 
 
+@pytest.mark.rotated(3)
 def test_command_writes_figures(tmp_path):
     file = tmp_path / "figures.json"
     command = [sys.executable, "-m", "ingot", "tour", "--small", "--only", "sum2d", "quadratic_array", "--json", file]
@@ -186,7 +188,7 @@ def machine():
     return open_machine(2, ("jax", "cpp"))
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(27)
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if p.task.cpp or p.task.jax], ids=lambda p: p.name)
 def test_peers_are_right(program, machine):
     row = run_program(program, True, machine)
@@ -196,7 +198,7 @@ def test_peers_are_right(program, machine):
     assert all("run_s" in outcome for outcome in row["peers"].values()), row["peers"]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "name, outcome",
     [("quadratic_prange", "run_s"), ("sum_dict_values", "refused"), ("accumulate_global", "wrong"), ("spca_unopt", "refused")],
@@ -211,7 +213,7 @@ def test_numba_is_asked(name, outcome):
 JUDGED = [p for p in PROGRAMS if p.judge is not None]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("program", JUDGED, ids=lambda p: p.name)
 def test_numba_compiles_what_is_written_by_hand(program):
     outcome = run_program(program, True, open_machine(1, ("numba",)))["peers"]

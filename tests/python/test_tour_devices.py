@@ -19,7 +19,7 @@ ORDERS = ("matmul", "spca_unopt_int", "jax_intro_key")
 DISTINCT = list({p.plain: p for p in PROGRAMS if p.on_device is None and p.calls is None}.values())
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_programs_have_the_cpus_bits(program):
     row = on_devices.run_on_device(program, DEVICE, small=True)
@@ -58,6 +58,7 @@ def run(*arguments):
     return subprocess.run([sys.executable, "-m", "ingot", "tour", *arguments], capture_output=True, text=True)
 
 
+@pytest.mark.rotated(3)
 def test_the_command_writes_figures(tmp_path):
     file = tmp_path / "figures.json"
     done = run("--device", "emulated", "--only", "sum2d", "quadratic_array", "--json", file)
@@ -69,6 +70,7 @@ def test_the_command_writes_figures(tmp_path):
     assert row["launches"]["launches"] == 1 and row["launches"]["read"] == 3 * 8 * 4096 and row["run_s"] > 0
 
 
+@pytest.mark.rotated(4)
 def test_devices_that_are_not_there_are_reported(tmp_path):
     for device, said in (("toaster", "the kinds of devices"), ("emulated:4", "there is no device emulated:4")):
         done = run("--device", device, "--only", "sum2d")
@@ -86,7 +88,7 @@ two blocks are to run on a processor. Of all other programs none."""
 
 
 @pytest.mark.skipif(assembler.find_ptxas() is None, reason="ptxas, which reports what kernels need, is not on the PATH nor in CUDA_HOME")
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("program", DISTINCT, ids=lambda p: p.name)
 def test_no_kernel_spills_on_any_generation(program):
     specialisation, _ = program.compiled(program.plain)._prepare(program.arguments(True), {})

@@ -73,7 +73,7 @@ def written_over(x, y):
     x[1:] = x[:-1]
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("function", [new_arrays, long_ones, written])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_elements_are_the_same_in_every_layout(function, shape):
@@ -88,7 +88,7 @@ def test_elements_of_many_axes(shape):
         check(new_arrays, x, np.asfortranarray(numbers(shape)))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["?", "i1", "u8", "f2", "f4", "c8", "c16"])
 def test_elements_of_every_size(dtype):
     for x in layouts(numbers((33, 1033), dtype)):
@@ -96,6 +96,7 @@ def test_elements_of_every_size(dtype):
             check(cheap_ones, x, y)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [1, 8, 9, 1030])
 def test_what_is_written_may_be_what_is_read(n):
     for x in list(layouts(numbers((n, n))))[: 5 if n < 100 else 2]:
@@ -132,7 +133,8 @@ def whole_of_turned(x):
     return whole(x.T)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.rotated(2)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("shape", [(3, 2049), (300, 2100), (20, 2050), (2, 40, 9), (0, 3000), (5000, 3)])
 @pytest.mark.parametrize("dtype", ["i8", "i2", "f4", "f8", "c16"])
 def test_whole_arrays_have_one_value_in_each_layout(shape, dtype):
@@ -157,6 +159,7 @@ def mixed(x, y):
     return np.sum(x * y.T), (x + y.T).sum(axis=1), (x * y.T).sum(axis=0)
 
 
+@pytest.mark.rotated(4)
 def test_arrays_of_different_orders_join():
     for shape in [(20, 2100), (70, 33)]:
         x, y = numbers(shape), numbers(shape[::-1])
@@ -175,7 +178,7 @@ def in_place_of_rows(x, y):
     return x.sum()
 
 
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("shape", [(0, 3), (5, 0), (1, 1), (1, 7), (9, 1), (11, 3), (4, 3, 2), (3, 1, 5)])
 @pytest.mark.parametrize("dtype", ["?", "u1", "f4", "f8", "c16"])
 def test_short_rows(shape, dtype):
@@ -206,6 +209,7 @@ def test_what_is_repeated_is_computed_once():
     check(dear, rng.random(1), rng.random((1, 1, 1)), rng.random((1, 1)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", [None, 0, 1023, 1024, 2500, 99_999])
 def test_any_and_all_stop(place):
     x = np.zeros(100_000)

@@ -69,6 +69,7 @@ def samples(dtype, count=40, seed=1):
     return (values / 4).astype(dtype) if np.dtype(dtype).kind in "fc" else values.astype(dtype)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_values_and_dtypes(dtype):
     def function(a, b):
@@ -86,6 +87,7 @@ def test_values_and_dtypes(dtype):
     same(f(a[0], b[0]), function(a[0], b[0]))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_large_arrays(dtype):
     def function(a, b):
@@ -238,6 +240,7 @@ def test_memory_that_outputs_share_with_inputs():
     same(b, c)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_reductions(dtype):
     a = samples(dtype, 60).reshape(6, 10)
@@ -428,6 +431,7 @@ def test_what_is_refused():
         ingot.vectorize(lambda x: open(x))(1.0)
 
 
+@pytest.mark.rotated(3)
 def test_ufuncs_are_pickled():
     assert pickle.loads(pickle.dumps(mixed)) is mixed
     inner = cloudpickle.loads(cloudpickle.dumps(ingot.vectorize("float64(float64)")(lambda x: x + 3)))
@@ -484,6 +488,7 @@ def test_calls_of_other_ufuncs():
     same(f(x), mixed(x, np.hypot(x, 2.0)))
 
 
+@pytest.mark.rotated(5)
 def test_ufuncs_are_called_in_compiled_functions():
     x = np.linspace(-2, 3, 12)
     arrays = (x, x.astype("f4"), np.arange(-6, 6), np.arange(-6, 6, dtype="i1"))
@@ -507,6 +512,7 @@ def test_ufuncs_are_called_in_compiled_functions():
         check(lambda x, y: mixed(x, y), x, np.arange(float(np.prod(other))).reshape(other))
 
 
+@pytest.mark.rotated(3)
 def test_keywords_of_calls_in_compiled_functions():
     x = np.linspace(-2, 3, 12)
 
@@ -577,6 +583,7 @@ def test_reductions_in_compiled_functions_are_refused():
         jitted(lambda x: plus.reduce(x))(np.arange(3))
 
 
+@pytest.mark.rotated(3)
 def test_branches_in_compiled_functions():
     def clipped(x, low, high):
         if x < low:

@@ -110,6 +110,7 @@ def expected():
     return all_results("interpreted")
 
 
+@pytest.mark.rotated(5)
 @pytest.mark.sampled(9)
 @pytest.mark.parametrize(
     "kind, threads, streams",
@@ -139,6 +140,7 @@ def stepped(x, out):
             out[i, j] = x[i, j] + i
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", ["sse", "avx2", "avx512"])
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", "float64", "complex64", "complex128"])
 def test_stores_past_the_caches(kind, dtype, monkeypatch):

@@ -118,7 +118,7 @@ def facts(y, x):
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS.strip().splitlines())
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_views_are_numpys(expression):
     plain = compiled_text(expression)
     functions = [jitted(plain), jitted(plain, "interpreted")]

@@ -473,6 +473,7 @@ def test_every_witness_is_in_the_table():
     assert len(WITNESSES) == 12
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", WITNESSES)
 def test_verifies_and_reads_back(name):
     text = read(name)
@@ -514,6 +515,7 @@ def test_seeds_are_orders(head):
     assert len(orders) == SEEDS
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name, case", [(name, i) for name, witness in WITNESSES.items() for i in range(len(witness.cases))])
 def test_values(name, case):
     witness = WITNESSES[name]
@@ -524,6 +526,7 @@ def test_values(name, case):
 COMPILED = [name for name in WITNESSES if "launch" not in read(name)]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", COMPILED)
 def test_values_of_machine_code(name, tmp_path):
     """A text at the loop stage is compiled as it is, one at the array stage after the compiler's passes."""
@@ -532,6 +535,7 @@ def test_values_of_machine_code(name, tmp_path):
         witness.check(functools.partial(compiled.run, read(name), folder=tmp_path), case)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("passes", ["simplify,dce", "simplify,to_loops,simplify"])
 @pytest.mark.parametrize("name", WITNESSES)
 def test_passes_keep_them_right(name, passes):
@@ -544,6 +548,7 @@ def test_passes_keep_them_right(name, passes):
             witness.check(interpreted(output, seed), case)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name, fault", [(name, i) for name, witness in WITNESSES.items() for i in range(len(witness.faults))])
 def test_planted_faults_are_caught(name, fault):
     witness = WITNESSES[name]
