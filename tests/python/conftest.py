@@ -1,14 +1,13 @@
 """Of the cases of a test marked `sampled(n)`, one in n runs in `make test`; the others have the mark `slow`. With
-`sampled(n, of="name")` it is of all cases of a file that have this name. Tests marked `rotated(n)` run at one commit in n.
+`sampled(n, of="name")` it is of all cases of a file that have this name. Tests marked `rotated(n)` run with one word in n.
 
-What runs is drawn by the commit and by the test's name: the same in each run at a commit and in each worker, and something
-else at the next commit. INGOT_SAMPLE is the word that is drawn by (pytest names it), another word another draw.
+What runs is drawn by a word, that of tests/sample.txt or of INGOT_SAMPLE (pytest names it), and by the test's name: the same in
+each run and in each worker, until the word is another one.
 """
 
 import gc
 import os
 import random
-import subprocess
 import sys
 import tempfile
 import zlib
@@ -31,12 +30,8 @@ os.environ.setdefault("POCL_CACHE_DIR", os.path.join(tempfile.gettempdir(), own)
 
 
 def drawn_by():
-    """The word that the samples of this run are drawn by: workers have it from the process that starts them."""
-    if "INGOT_SAMPLE" not in os.environ:
-        query = ["git", "rev-parse", "--short=7", "HEAD"]
-        done = subprocess.run(query, cwd=Path(__file__).parent, capture_output=True, text=True)
-        os.environ["INGOT_SAMPLE"] = done.stdout.strip() or "0"
-    return os.environ["INGOT_SAMPLE"]
+    """The word that the samples of this run are drawn by."""
+    return os.environ.setdefault("INGOT_SAMPLE", (Path(__file__).parents[1] / "sample.txt").read_text().strip())
 
 
 def pytest_report_header():

@@ -14,7 +14,7 @@ struct Sample {
   size_t step = 1;
 
   /// In release builds one case in `share`, drawn by the test's name and by INGOT_SAMPLE, for which
-  /// tools/check has the commit; in builds with assertions all cases.
+  /// tools/check has the word of tests/sample.txt; in builds with assertions all cases.
   static Sample one_in(size_t share, std::string_view test) {
 #ifdef NDEBUG
     const char* const word = std::getenv("INGOT_SAMPLE");
