@@ -128,7 +128,7 @@ class Case:
 
 @pytest.fixture
 def quick(monkeypatch):
-    """What of cases runs in `make test` at a commit."""
+    """What of cases runs in `make test` with a word."""
     monkeypatch.setattr(conftest, "HAS_SOFTGPU", True)
 
     def quick_at(commit: str, cases: list[Case]) -> list[str]:
@@ -149,7 +149,7 @@ def test_of_sampled_tests_one_case_in_n_is_quick(quick):
     assert [kept.count(name) for name in marks] == [3, 4, 10]
 
 
-def test_commits_draw_samples_of_their_own(quick):
+def test_words_draw_samples_of_their_own(quick):
     cases = [Case("test_a", pytest.mark.sampled(4), x=x) for x in range(8)]
     cases += [Case("test_b", pytest.mark.rotated(3)), Case("test_c", pytest.mark.rotated(3))]
     draws = [quick(f"{number:07x}", cases) for number in range(60)]
