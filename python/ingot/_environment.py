@@ -52,6 +52,7 @@ VARIABLES = {
     "INGOT_CACHE": Variable("on or off", _switch, True),
     "INGOT_CACHE_DIR": Variable("a folder", str),
     "INGOT_CACHE_LIMIT": Variable(_BYTES, _number(0, _MOST_BYTES), 1 << 30),
+    "INGOT_CACHE_WAIT": Variable("a number of seconds from 0 to 3600", _number(0, 3600), 10),
     "INGOT_DEVICE_LIBRARIES": Variable("0, or a folder that is there", _folder_or_none),
     "INGOT_DISABLE": Variable("1 or 0", _switch, False),
     "INGOT_GDB": Variable("1 or 0", _word("0", "1"), "0"),

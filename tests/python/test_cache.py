@@ -220,7 +220,7 @@ def test_the_command_reports_checks_and_clears(tmp_path):
     _one(tmp_path)
     assert "files    1\n" in _command(cache, "info").stdout
     assert _command(cache, "verify").returncode == 0
-    file = next((cache / "v1").iterdir())
+    file = next((cache / "v1").glob("*.ingot"))
     file.write_bytes(file.read_bytes()[:-1])
     checked = _command(cache, "verify")
     assert checked.returncode == 1 and f"{file.name}: damaged, removed" in checked.stdout

@@ -31,7 +31,7 @@ def stored(tmp_path, monkeypatch):
     monkeypatch.setenv("INGOT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(_cache, "_cache", _cache.Cache())
     assert ingot.jit(scaled)(X, 2.0) == 20.0
-    (file,) = (tmp_path / "cache" / f"v{VERSION}").iterdir()
+    (file,) = (tmp_path / "cache" / f"v{VERSION}").glob("*.ingot")
 
     def finds():
         function = ingot.jit(scaled)

@@ -140,7 +140,7 @@ LATE: dict[str, set[str]] = {
     "_code": {"_code", "_core"},
     "_profile": {"_profile"},
     "library": {"_routines", "library"},
-    "_cache": {"_objects", "_routines"},
+    "_cache": {"_cache", "_objects", "_routines"},
     "_reports": {"_reports"},
     "_calls": {"_cache", "_calls", "_code", "_core", "_host", "_objects", "_profile", "_reports", "_signatures", "ingot"},
     "_arrays": {"numpy"},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import sys
 import types
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from .names import Changed, Unnamed, form_of, refuse
 
 if TYPE_CHECKING:
     from .._calls.function import Function
+    from .claims import Claims
 
 Fits = Callable[[Stored, tuple[Any, ...]], bool]
 """Whether what is stored can be used in this process, for arguments of a description."""
@@ -73,6 +75,13 @@ class Cache:
         self.folder = Folder(where(), limit())
         self._environment = Environment()
 
+    @functools.cached_property
+    def claims(self) -> Claims:
+        """What this process compiles for others, too."""
+        from .claims import Claims
+
+        return Claims(self.folder, value_of("INGOT_CACHE_WAIT"))
+
     def keys(self, function: Function, arguments: Any, values: list[Any]) -> Keys | None:
         """None: what is compiled for these arguments cannot be stored."""
         try:
@@ -99,6 +108,20 @@ class Cache:
             if not self._learn(function, keys, here if keys.own is keys.plain else self._read(keys.plain.digest)):
                 return None
             arguments = function._describe(values)
+        return None
+
+    def first(self, function: Function, arguments: Any, values: list[Any]) -> contextlib.AbstractContextManager[None]:
+        """While this process compiles a call that nothing is stored for: others wait for it, or it has waited for another."""
+        keys = self.keys(function, arguments, values)
+        return contextlib.nullcontext() if keys is None else self.claims.first(keys.own.digest)
+
+    def full_code(self, keys: Keys, stored: Stored) -> Any:
+        """The full code that another process has stored for what is the same; None: none."""
+        for entry in (each for each in self._read(keys.own.digest) if each.kind == CODE and each.tier > 0 and each.body):
+            with contextlib.suppress(Changed, Unnamed, ValueError, RuntimeError):
+                found = entries.restored(entry, keys.function, keys.own.objects, keys.facts)
+                if found.stored == stored:
+                    return entry.body, found.moves
         return None
 
     def keep(self, keys: Keys, guards: tuple[Any, ...], stored: Stored, tier: int, code: bytes) -> str:
@@ -155,6 +178,14 @@ def _first_that_holds(function: Function, keys: Keys, there: list[Entry], fits: 
 
 
 _cache: Cache | None = Cache() if is_on() else None
+
+
+def _renew() -> None:
+    if _cache is not None and "claims" in vars(_cache):
+        _cache.claims.renew()
+
+
+os.register_at_fork(after_in_child=_renew)
 
 
 def cache() -> Cache | None:

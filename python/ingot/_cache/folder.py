@@ -28,6 +28,7 @@ MOST_BYTES = 256 << 20  # of one file
 _HEADER = struct.Struct("<8sI4x32sQ32s")
 _NAME = r"[0-9a-f]{64}\.ingot"  # patterns are compiled when they are first used
 _TEMPORARY = r"\.[0-9a-f]{16}\.new"
+_CLAIMS = ".claims"  # an empty file, on whose bytes processes have locks (`claims`)
 _ABANDONED = 3600.0  # seconds after which a file that was not renamed is nobody's
 _USED_AGAIN = 3600.0  # seconds after which a use is noted again
 _WORTH_A_WARNING = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
@@ -125,10 +126,19 @@ class Folder:
         """Removes all that Ingot has stored; the number of entries."""
         count = 0
         for name, _ in list(self._listed()):
-            if re.fullmatch(_NAME, name) or re.fullmatch(_TEMPORARY, name):
+            if re.fullmatch(_NAME, name) or re.fullmatch(_TEMPORARY, name) or name == _CLAIMS:
                 self.remove(name)
                 count += name.endswith(SUFFIX)
         return count
+
+    def open_claims(self) -> int:
+        """A descriptor of the file for claims, which is made if need be. OSError: it cannot be had."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+        try:
+            return os.open(_CLAIMS, flags, 0o600, dir_fd=self._open(make=True))
+        except FileNotFoundError:  # somebody has removed the folder
+            self._close()
+            return os.open(_CLAIMS, flags, 0o600, dir_fd=self._open(make=True))
 
     def _open(self, make: bool = False) -> int:
         """The folder's descriptor. OSError: there is none that is this user's alone to write into."""

@@ -29,6 +29,9 @@ from .._signatures.parameters import bind, parameters_of
 from .._signatures.static import Constants, Static
 from .tiers import Tier, asked_for, worker
 
+Make = Callable[["Specialisation", Any], None]
+"""Makes code of a specialisation, for a call with these arguments."""
+
 _compiling = threading.RLock()
 _is_held = False
 
@@ -273,10 +276,12 @@ class Function(Base[P, R_co]):
     def _call(self, args: tuple[Any, ...], kwargs: dict[Any, Any], bound: tuple[list[Any], Any] | None = None) -> Any:
         """A call that the base cannot make. `bound`: what it has found out, the values of the parameters and their
         description, if it has one."""
-        return self._run(*self._prepare(args, kwargs, bound))
+        return self._run(*self._prepare(args, kwargs, bound, _make_code))
 
-    def _prepare(self, args: tuple[Any, ...], kwargs: dict[Any, Any], bound: tuple[list[Any], Any] | None = None) -> tuple[Specialisation, Any]:
-        """The specialisation that arguments take, made if need be, and the flattened arguments."""
+    def _prepare(
+        self, args: tuple[Any, ...], kwargs: dict[Any, Any], bound: tuple[list[Any], Any] | None = None, make: Make | None = None
+    ) -> tuple[Specialisation, Any]:
+        """The specialisation that arguments take, made if need be, and the flattened arguments. `make`: as of `_specialise`."""
         values, arguments = bound or (self._bind(args, kwargs), None)
         if self._device is not None and not self._is_settled:
             self._settle_on(handle_of(self._device))
@@ -289,7 +294,7 @@ class Function(Base[P, R_co]):
         is_as_given = all(map(operator.is_, values, given))
         try:
             described = arguments if arguments is not None and is_as_given else self._describe(values)
-            specialisation, arguments = self._specialise(described, values)
+            specialisation, arguments = self._specialise(described, values, make)
         except UnsupportedError as error:
             self._note_refusal(values, str(error))
             raise
@@ -342,8 +347,11 @@ class Function(Base[P, R_co]):
         given = ", ".join(type_text(v) for v in values)
         raise TypeError(f"no signature of `{self.__name__}` takes ({given}); there are\n{listed}")
 
-    def _specialise(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any]:
-        """The specialisation of a description, whose guards hold; made by the first thread that wants it."""
+    def _specialise(self, arguments: Any, values: list[Any], make: Make | None = None) -> tuple[Specialisation, Any]:
+        """The specialisation of a description, whose guards hold; made by the first thread that wants it.
+
+        With `make`, which makes the code that is wanted, by the first process, too: the others load it.
+        """
         found, _ = self._find(arguments.key)
         if found is not None:
             return found, arguments
@@ -355,8 +363,24 @@ class Function(Base[P, R_co]):
                 stored = self._load(arguments, values)
             if stored is not None:
                 return stored
+            if make is not None:
+                return self._specialise_once(arguments, values, make)
         with compiling(label, "frontend"):
             return _ingot.with_room(self._specialise_anew, arguments, values)
+
+    def _specialise_once(self, arguments: Any, values: list[Any], make: Make) -> tuple[Specialisation, Any]:
+        from .._profile import compiling
+
+        label = self._profile_label()
+        with _cache().first(self, arguments, values):  # type: ignore[union-attr]
+            with compiling(label, "cache"):
+                stored = self._load(arguments, values)
+            if stored is not None:
+                return stored
+            with compiling(label, "frontend"):
+                made = _ingot.with_room(self._specialise_anew, arguments, values)
+            make(*made)
+        return made
 
     @property
     def _is_storable(self) -> bool:
@@ -579,7 +603,7 @@ class Function(Base[P, R_co]):
         ...     return 2 * x
         >>> double.compile(np.ones(3))
         """
-        self._prepare(args, kwargs)[0].complete()
+        self._prepare(args, kwargs, None, lambda made, _: made.complete())[0].complete()
 
     def compile_async(self, *args: Any, **kwargs: Any) -> Future[None]:
         """Compile the full code of a call with these arguments, in a thread while the program runs.
@@ -793,6 +817,10 @@ def updated_by_autoreload() -> None:
     rules = getattr(sys.modules.get("IPython.extensions.autoreload"), "UPDATE_RULES", None)
     if rules is not None and _RELOADED not in rules:
         rules.append(_RELOADED)
+
+
+def _make_code(specialisation: Specialisation, arguments: Any) -> None:
+    specialisation.code_for(arguments.leaves)
 
 
 def _cache() -> Cache | None:

@@ -29,6 +29,10 @@ from . import tiers
 from .tiers import Tier
 
 
+_LOOKS_AGAIN = 0.1
+"""Seconds that calls have to run until it is looked whether another process has made the full code."""
+
+
 @functools.cache
 def core() -> tuple[Any, Any]:
     """The core and its table of builtins, loaded at the first compile."""
@@ -138,6 +142,8 @@ class Specialisation(_ingot.Specialisation):
     """Why it was made, as a word: `first`, `types`, `value`, `lengths`, `characters`, `elements`, `changed`, `cache`."""
     changed_name = ""
     """The name of what has changed outside, where that is why."""
+    waits_until = 0.0
+    """When it stops leaving its full code to another process, on the clock `time.monotonic`; 0: it has not begun to."""
     refused = ""
     """Why no code can be made of it; empty: it can, as far as is known."""
 
@@ -302,19 +308,44 @@ class Specialisation(_ingot.Specialisation):
         """In the thread that makes full code. Where it cannot be made, or is not what the quick code is of, that stays."""
         if self.changed() is not None or self.tier is Tier.FULL:
             return
-        if isinstance(self.program, Loaded) and not self.program.is_as_lowered():
+        folder = cache()
+        if folder is None or self.keys is None:
+            self._complete_alone()
             return
-        self.complete()
+        with folder.claims.full(self.keys.own.digest) as is_others:
+            if self._take_full(folder.full_code(self.keys, self._stored())):
+                return
+            self.waits_until = self.waits_until or time.monotonic() + folder.claims.most
+            if is_others and time.monotonic() < self.waits_until:
+                self._watch(_LOOKS_AGAIN)
+            else:
+                self._complete_alone()
+
+    def _complete_alone(self) -> None:
+        if not isinstance(self.program, Loaded) or self.program.is_as_lowered():
+            self.complete()
+
+    def _take_full(self, found: Any) -> bool:
+        """Has calls run the full code that another process has made."""
+        if found is None:
+            return False
+        loaded = _ingot.Code.load(found[0], self.load_options, found[1])
+        self._give_other(loaded)
+        self._improve(loaded)
+        self.tier = Tier.FULL
+        return True
+
+    def _stored(self) -> Stored:
+        it = self.program
+        return Stored(self.result, self.hosts, it.writes, it.layouts, it.errors, it.multiplies, self.functions, self.multiplies_by_library, tuple(it.raises))
 
     def store(self, code: bytes, tier: Tier) -> None:
         """Has other processes load it, with its code, or without."""
         folder = cache()
         if folder is None or self.keys is None or self.program.linked:
             return
-        it = self.program
-        stored = Stored(self.result, self.hosts, it.writes, it.layouts, it.errors, it.multiplies, self.functions, self.multiplies_by_library, tuple(it.raises))
         try:
-            self.not_stored = folder.keep(self.keys, self.guards, stored, int(tier), code)
+            self.not_stored = folder.keep(self.keys, self.guards, self._stored(), int(tier), code)
         except Exception as error:  # no call may fail for it
             self.not_stored = f"{type(error).__name__}: {error}"
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._calls.function import Function, type_text
+from .._calls.function import Function, Make, type_text
 from .._errors import UnsupportedError
 
 
@@ -67,10 +67,12 @@ def watched(outcomes: list[Outcome]) -> Iterator[None]:
     prepare = Function._prepare
     seen = set()
 
-    def watching(self: Function, args: tuple[Any, ...], kwargs: dict[Any, Any], bound: tuple[list[Any], Any] | None = None) -> Any:
+    def watching(
+        self: Function, args: tuple[Any, ...], kwargs: dict[Any, Any], bound: tuple[list[Any], Any] | None = None, make: Make | None = None
+    ) -> Any:
         compiled = len(self.specialisations)
         try:
-            prepared = prepare(self, args, kwargs, bound)
+            prepared = prepare(self, args, kwargs, bound, make)
         except UnsupportedError as error:
             note(self, args, kwargs, "refused", str(error))
             raise
