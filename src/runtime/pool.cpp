@@ -7,12 +7,12 @@
 // left. No thread outside reads the loop, so a thread that wakes up late does no harm.
 //
 // `runtime/pool` starts threads when a loop first needs them: as many as the CPUs that the process may use,
-// or INGOT_NUM_THREADS, or `ingot.set_num_threads`. A loop is cut into pieces of at least ten microseconds,
-// of which each participant has a share, and takes from the others' when that is done. One loop at a time has
-// the pool; one that finds it taken, as a loop inside a shared loop does, runs on its own thread. The owner
-// waits only for pieces that have begun, and polls meanwhile; an idle thread spins for some microseconds and
-// sleeps. Other threads have contexts of their own, poll a word of the loop's, and never call Python. A
-// forked child starts threads of its own.
+// at most OMP_NUM_THREADS; or INGOT_NUM_THREADS, or `ingot.set_num_threads`. A loop is cut into pieces of at
+// least ten microseconds, of which each participant has a share, and takes from the others' when that is
+// done. One loop at a time has the pool; one that finds it taken, as a loop inside a shared loop does, runs
+// on its own thread. The owner waits only for pieces that have begun, and polls meanwhile; an idle thread
+// spins for some microseconds and sleeps. Other threads have contexts of their own, poll a word of the
+// loop's, and never call Python. A forked child starts threads of its own.
 //
 // The process-wide state of the runtime is a closed list: gdb's descriptor, the cache of the allocator
 // and each thread's small temporaries, the pool, the functions that sort (NumPy's own, where the
@@ -25,10 +25,8 @@
 
 #include "runtime/pool.h"
 
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -37,13 +35,13 @@
 #include <atomic>
 #include <charconv>
 #include <climits>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 
 #include "base/float_state.h"
 #include "runtime/context.h"
 #include "runtime/symbols.h"
+#include "runtime/usable_cpus.h"
 
 namespace ingot::runtime {
 
@@ -133,6 +131,8 @@ void forget_threads() {
 void set_up() {
   pool.cpus = usable_cpus();
   int limit = std::min(pool.cpus, Pool::kMaxThreads);
+  if (const char* text = std::getenv("OMP_NUM_THREADS"))
+    limit = std::min(limit, parse_openmp_threads(text).value_or(limit));
   if (const char* text = std::getenv("INGOT_NUM_THREADS"))
     if (const auto wanted = parse_thread_count(text)) limit = *wanted;
   int unknown = 0;
@@ -348,27 +348,23 @@ Status Pool::run(Context* context, Iterations iterations, void* data, int64_t co
   return run_shared(context, forks);
 }
 
-int usable_cpus() {
-  int cpus = 1;
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) cpus = CPU_COUNT(&allowed);
-  const int file = open("/sys/fs/cgroup/cpu.max", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return cpus;
-  char text[64] = {};
-  const ssize_t length = read(file, text, sizeof text - 1);
-  close(file);
-  long long quota = 0;
-  long long period = 0;
-  if (length <= 0 || std::sscanf(text, "%lld %lld", &quota, &period) != 2 || quota <= 0 || period <= 0)
-    return cpus;
-  return static_cast<int>(std::clamp<long long>((quota + period - 1) / period, 1, cpus));
-}
-
 std::optional<int> parse_thread_count(std::string_view text) {
   int count = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, count);
   if (error != std::errc{} || stop != end || count < 1 || count > Pool::kMaxThreads) return std::nullopt;
+  return count;
+}
+
+std::optional<int> parse_openmp_threads(std::string_view text) {
+  constexpr std::string_view kSpace = " \t";
+  text = text.substr(0, text.find(','));
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  text = text.substr(0, text.find_last_not_of(kSpace) + 1);
+  int count = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, count);
+  if (error != std::errc{} || stop != end || count < 1) return std::nullopt;
   return count;
 }
 

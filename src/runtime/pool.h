@@ -35,18 +35,19 @@ class Pool {
                     int64_t grain) noexcept;
 
   /// How many threads a loop may use, the calling one included: what `set_threads` set last, else the
-  /// environment variable INGOT_NUM_THREADS, else the number of CPUs that this process may use.
+  /// environment variable INGOT_NUM_THREADS, else the number of CPUs that this process may use, or the
+  /// variable OMP_NUM_THREADS where that is less.
   static int threads() noexcept;
   /// From the next loop on; 1: loops run on the calling thread. At least 1 and at most `kMaxThreads`.
   static void set_threads(int count) noexcept;
 };
 
-/// The number of CPUs that this process may use: those of its affinity, or fewer where its control group has
-/// a quota (rounded up).
-int usable_cpus();
-
 /// The number of threads that a text gives, such as that of INGOT_NUM_THREADS: a decimal number from 1 to
 /// `Pool::kMaxThreads`; nothing for any other text.
 std::optional<int> parse_thread_count(std::string_view text);
+
+/// The number of threads that the text of OMP_NUM_THREADS gives for the outermost loop, at least 1: the first
+/// of a list of numbers; nothing for any other text.
+std::optional<int> parse_openmp_threads(std::string_view text);
 
 }  // namespace ingot::runtime

@@ -53,7 +53,7 @@ def scaled(x, k):
 
 
 def _processes(folder, count, script, *arguments, **variables):
-    """What processes print last that are told to begin at once."""
+    """What processes print last that begin at once."""
     (folder / "one.py").write_text(MODULE)
     command = [sys.executable, "-c", HEAD + script, *arguments]
     started = [
@@ -100,7 +100,7 @@ with Claims(Folder(sys.argv[1], 1 << 20), 10).first(bytes.fromhex(sys.argv[2])):
 
 
 def _held(cache, key):
-    """A process that has a claim, until it is told to give it back, or killed."""
+    """A process that has a claim, until its input ends, or it is killed."""
     folder = os.path.dirname(cache.folder.path)
     process = subprocess.Popen([sys.executable, "-c", HEAD + HOLDS, folder, key.hex()], env=environment(folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     process.stdout.readline()

@@ -379,5 +379,44 @@ def test_the_number_of_threads():
         ingot.set_num_threads(2.0)
 
 
+def _threads_with(**variables):
+    own = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    show = "import ingot; print(ingot.get_num_threads())"
+    return int(subprocess.run([sys.executable, "-c", show], env=own | variables, capture_output=True, text=True, check=True).stdout)
+
+
+def test_variables_of_openmp_bound_the_number_of_threads():
+    usual = _threads_with()
+    assert _threads_with(OMP_NUM_THREADS="1") == _threads_with(OMP_NUM_THREADS="1,4") == 1
+    assert _threads_with(OMP_NUM_THREADS="200") == _threads_with(OMP_NUM_THREADS="many") == usual
+    assert _threads_with(OMP_NUM_THREADS="1", INGOT_NUM_THREADS="3") == 3
+
+
+def test_a_process_has_the_threads_of_its_affinity():
+    text = f"import os; os.sched_setaffinity(0, {{{min(os.sched_getaffinity(0))}}}); import ingot; print(ingot.get_num_threads())"
+    own = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    assert subprocess.run([sys.executable, "-c", text], env=own, capture_output=True, text=True, check=True).stdout == "1\n"
+
+
+@pytest.mark.parametrize("order", ["threadpoolctl, ingot", "ingot, threadpoolctl"])
+def test_threadpoolctl_bounds_the_number_of_threads(order):
+    text = f"""
+import {order}
+import numpy as np
+f = ingot.jit(lambda x: x + 1)
+counts = []
+ingot.set_num_threads(4)
+f(np.ones(3))
+for limits in ({{"limits": 1}}, {{"limits": 2, "user_api": "openmp"}}, {{"limits": 1, "user_api": "blas"}}, {{"limits": {{"openmp": 3}}}}, {{"limits": 1000}}):
+    with threadpoolctl.threadpool_limits(**limits):
+        counts.append(ingot.get_num_threads())
+    assert ingot.get_num_threads() == 4
+shown, = (each for each in threadpoolctl.threadpool_info() if each["internal_api"] == "ingot")
+print(counts, shown["num_threads"], shown["version"] == ingot.__version__)
+"""
+    run = run_python(text)
+    assert run.stdout == "[1, 2, 4, 3, 256] 4 True\n", run.stderr
+
+
 if __name__ == "__main__":
     run_small()

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec
 import numpy as np
 
 from .. import _code, _errors, _ingot
-from .._devices import Device, Loading, handle_of, target_of
+from .._devices import Device, Loading, handle_of, limited_by_others, target_of
 from .._errors import UnsupportedError
 from .._signatures import DTYPES, Signature
 from .._signatures.parameters import bind, parameters_of
@@ -276,7 +276,7 @@ class Function(Base[P, R_co]):
     def _call(self, args: tuple[Any, ...], kwargs: dict[Any, Any], bound: tuple[list[Any], Any] | None = None) -> Any:
         """A call that the base cannot make. `bound`: what it has found out, the values of the parameters and their
         description, if it has one."""
-        return self._run(*self._prepare(args, kwargs, bound, _make_code))
+        return self._run(*self._prepare(args, kwargs, bound, lambda made, arguments: made.code_for(arguments.leaves)))
 
     def _prepare(
         self, args: tuple[Any, ...], kwargs: dict[Any, Any], bound: tuple[list[Any], Any] | None = None, make: Make | None = None
@@ -357,6 +357,7 @@ class Function(Base[P, R_co]):
             return found, arguments
         from .._profile import compiling
 
+        limited_by_others()
         label = self._profile_label()
         if self._is_storable:
             with compiling(label, "cache"):
@@ -817,10 +818,6 @@ def updated_by_autoreload() -> None:
     rules = getattr(sys.modules.get("IPython.extensions.autoreload"), "UPDATE_RULES", None)
     if rules is not None and _RELOADED not in rules:
         rules.append(_RELOADED)
-
-
-def _make_code(specialisation: Specialisation, arguments: Any) -> None:
-    specialisation.code_for(arguments.leaves)
 
 
 def _cache() -> Cache | None:

@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, overload
 
-from .._devices import Device, checked
+from .._devices import Device, checked, limited_by_others
 from .._environment import is_disabled
 from .._profile import label_of, uncounted
 from .._signatures import Signature, Type, is_no_signature, parse_signatures
@@ -218,6 +218,7 @@ def jit(
         if is_disabled():
             return own
         updated_by_autoreload()
+        limited_by_others()
         made: Function = Function(own, parsed, relaxed=relaxed, static=constant, device=where)
         if isinstance(f, Function) and f._shown:
             jitted_again(made, f)

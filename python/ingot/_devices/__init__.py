@@ -424,3 +424,11 @@ class Loading(NamedTuple):
         """How a device's driver loads them, with more that is linked; None: the default."""
         words = [each.words for each in dict.fromkeys((*self.linked, *linked))]
         return _ingot.load_options(words, self.max_registers) if words or self.max_registers else None
+
+
+def limited_by_others() -> None:
+    """Has threadpoolctl, where it is in use, limit the threads of loops."""
+    if "threadpoolctl" in sys.modules:
+        from .limits import make_known
+
+        make_known()

@@ -41,7 +41,8 @@ def set_num_threads(count: int) -> None:
     Notes
     -----
     Results are the same bits for any number. At first it is the environment variable INGOT_NUM_THREADS, else the number
-    of CPUs that the process may use.
+    of CPUs that the process may use - by its affinity and the quotas of its control groups -, or OMP_NUM_THREADS where that
+    is less. `threadpoolctl.threadpool_limits` sets it, too, as for OpenMP's threads.
 
     Examples
     --------

@@ -347,7 +347,15 @@ TEST(Pool, reads_numbers_of_threads) {
   EXPECT_EQ(parse_thread_count("256"), 256);
   for (const char* text : {"", "0", "-1", "257", "2.5", "two", "2 ", "99999999999"})
     EXPECT_FALSE(parse_thread_count(text)) << text;
-  EXPECT_GE(usable_cpus(), 1);
+}
+
+TEST(Pool, reads_numbers_of_threads_as_openmp_does) {
+  EXPECT_EQ(parse_openmp_threads("1"), 1);
+  EXPECT_EQ(parse_openmp_threads(" 4 "), 4);
+  EXPECT_EQ(parse_openmp_threads("8,2, 1"), 8);
+  EXPECT_EQ(parse_openmp_threads("1000"), 1000);
+  for (const char* text : {"", " ", ",2", "0", "-1", "2.5", "two", "2 2", "99999999999"})
+    EXPECT_FALSE(parse_openmp_threads(text)) << text;
 }
 
 }  // namespace
