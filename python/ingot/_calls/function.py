@@ -918,12 +918,14 @@ class Portable:
         from .._code import source as _source
 
         has_source = isinstance(self.function, types.FunctionType) and not is_pickled_by_name(self.function, sys._getframe(1))
-        return _arrived, (self.function, _source.text_of(self.function) if has_source else None)
+        return _arrived, (self.function, _source.portable(self.function) if has_source else None)
 
 
-def _arrived(function: Any, source: str | None) -> Any:
+def _arrived(function: Any, source: Any) -> Any:
     if source is not None:
-        function.__ingot_source__ = source
+        from .._code import source as _source
+
+        function.__ingot_source__ = _source.whole(source)
     return function
 
 

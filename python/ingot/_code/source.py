@@ -300,6 +300,42 @@ def text_of(function: types.FunctionType) -> str:
     return captured if captured is not None else "".join(linecache.getlines(function.__code__.co_filename, function.__globals__))
 
 
+Excerpt = tuple[tuple[int, str], ...]
+"""Parts of a source, each with the number of its first line."""
+
+
+def portable(function: types.FunctionType) -> str | Excerpt:
+    """What another process needs of the source that a function was defined in: the statement of the file that it is in, and
+    the imports, if the function is found in these; else all of it."""
+    text, code = text_of(function), function.__code__
+    flags = code.co_flags & FUTURE
+    with contextlib.suppress(*_NO_PYTHON):
+        lines = text.split("\n")
+        ranges: list[list[int]] = []
+        for node in _parsed((code.co_filename,), text, code.co_filename, flags)._tree.body:
+            begin, end = first_line(node), node.end_lineno or 0
+            if begin <= code.co_firstlineno <= end or isinstance(node, (ast.Import, ast.ImportFrom)):
+                if ranges and begin <= ranges[-1][1] + 1:
+                    ranges[-1][1] = max(end, ranges[-1][1])
+                else:
+                    ranges.append([begin, end])
+        parts = tuple((begin, "\n".join(lines[begin - 1 : end])) for begin, end in ranges)
+        if _Text(whole(parts), code.co_filename, flags).found(function) is not None:
+            return parts
+    return text
+
+
+def whole(source: str | Excerpt) -> str:
+    """A source in which what `portable` gives has the lines that it had."""
+    if isinstance(source, str):
+        return source
+    text, line = "", 1
+    for begin, part in source:
+        text += "\n" * (begin - line) + part
+        line = max(begin, line) + part.count("\n")
+    return text + "\n"
+
+
 def _command(arguments: list[str]) -> str | None:
     """The source that Python was given with `-c`."""
     k = 1
@@ -405,10 +441,7 @@ def find(function: types.FunctionType) -> tuple[Any, str, int]:
     except _NO_PYTHON as error:
         raise UnsupportedError(f"{file} does not parse any more: {error}\n  instead: import it again") from None
     if node is None:
-        raise UnsupportedError(
-            f"the source of `{function.__qualname__}` has changed since it was defined\n"
-            f"  {place}\n  instead: define or import it again"
-        )
+        raise UnsupportedError(f"the source of `{function.__qualname__}` has changed since it was defined\n  {place}\n  instead: define or import it again")
     return node, file, code.co_firstlineno
 
 

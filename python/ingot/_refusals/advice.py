@@ -63,7 +63,7 @@ _OF_OBJECTS: tuple[tuple[Any, str], ...] = (
 
 
 # Of packages that are not written in Python: an attribute of objects that hold numbers, and what makes an array of these.
-_OF_PACKAGES = {
+_OF_PACKAGES: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("pandas", "polars", "pyarrow"), ("to_numpy", "use .to_numpy()")),
     "scipy": ("toarray", "use .toarray(), or .data and .indices of it"),
     **dict.fromkeys(("cupy", "cupyx", "cudf"), ("get", "use .get(), or ingot.from_dlpack(...) of it")),
@@ -76,12 +76,22 @@ _OF_PACKAGES = {
     "torch": ("numpy", "use .numpy()"),
     "xarray": ("values", "use .values"),
 }
+# The same of objects that call functions for their parts, which comes first.
+_BY_PARTS: tuple[tuple[str, str, str], ...] = (
+    ("dask", "map_blocks", "use .map_blocks(f), which calls `f` for each chunk, or .compute()"),
+    ("dask", "map_partitions", "use .map_partitions(f), whose parts are pandas' or lists, or .compute()"),
+    ("xarray", "variable", "use .values, or xarray.apply_ufunc(f, x)"),
+    ("xarray", "data_vars", "use .values of one of its variables, or .map(f)"),
+)
 _ELSEWHERE = "use it outside of the function, or in a function of `ingot.host`"
 
 
 def of_package(kind: type[Any]) -> str:
     """What to do with objects of a class that is of a package not written in Python; empty: it is of none."""
     packages = [getattr(base, "__module__", "").partition(".")[0] for base in kind.__mro__]
+    for package, attribute, advice in _BY_PARTS:
+        if package in packages and hasattr(kind, attribute):
+            return advice
     for attribute, advice in (_OF_PACKAGES[package] for package in packages if package in _OF_PACKAGES):
         return advice if hasattr(kind, attribute) or attribute == "py_func" else _ELSEWHERE
     return ""
