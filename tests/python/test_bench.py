@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from bench import functions, measure, programs, report, tiers  # noqa: E402
+from bench import chunks, functions, measure, programs, report, tiers  # noqa: E402
 from bench.contestants import Machine  # noqa: E402
 from bench.workload import Workload  # noqa: E402
 from bench.workloads import WORKLOADS  # noqa: E402
@@ -146,3 +146,10 @@ def test_tiers_are_measured(monkeypatch):
     for name in ("k_means", "bundle_gradient"):
         found = tiers.measure(name, small=True)
         assert min(found.values()) > 0 and tiers.row(name, found).startswith(name)
+
+
+def test_programs_over_chunks_are_measured():
+    got = chunks.measure(40_000, 10_000, 2, 1)
+    assert got["bytes"] == 320_000 and got["bytes_per_s"] > 0 and got["most_memory"] > 0
+    made = np.concatenate([chunks.made(float(k), 10_000) for k in range(4)])
+    np.testing.assert_allclose(got["summary"], chunks.summary(made, *chunks.GIVEN), rtol=1e-12)
