@@ -238,6 +238,20 @@ def test_a_claim_is_given_back_after_an_exception(cached):
     assert not cached.claims._held
 
 
+def test_ufuncs_are_claimed(cached, monkeypatch):
+    claimed = []
+    first = Claims.first
+    monkeypatch.setattr(Claims, "first", lambda self, key: claimed.append(key) or first(self, key))
+    limited = ingot.vectorize(lambda a, b: a if a < b else b)
+    spread = ingot.guvectorize(["void(float64[:], float64[:])"], "(n)->()")(_spread)
+    assert limited(X, 2.0).tolist() == [0, 1, 2, 2, 2] and len(claimed) == 1
+    assert spread(X) == 4.0 and len(claimed) == 2
+
+
+def _spread(row, out):
+    out[0] = row.max() - row.min()
+
+
 def test_a_forked_child_has_no_claims(cached, tmp_path):
     script = """
 import os

@@ -82,6 +82,12 @@ class Element:
         return tuple(dtype for dtype in dtypes if dtype is not None)
 
 
+def make_full(made: Specialisation, arguments: Any) -> None:
+    """Makes the code of a loop, but for one that Python runs."""
+    if not made.hosts and not made.writes:
+        made.complete()
+
+
 def _dtype_of(description: Description) -> np.dtype | None:
     """The dtype of an output for a result; None: it is no number."""
     if description.kind == Description.SCALAR:
@@ -147,7 +153,7 @@ class Loop(_ingot.UfuncLoop):
         count = len(self.dtypes) - self.element.outputs - (mode == "fold")
         if mode == "fold":
             operands[-1] = operands[-1][:1]
-        specialisation, arguments = kernel._prepare((tuple(operands[:count]), tuple(operands[count:])), {})
+        specialisation, arguments = kernel._prepare((tuple(operands[:count]), tuple(operands[count:])), {}, None, make_full)
         if len(arguments.leaves) != len(operands) or specialisation.hosts or specialisation.writes or kernel._demanded():
             return None
         specialisation.complete()

@@ -24,7 +24,7 @@ from .._environment import is_disabled
 from .._routines.ufuncs import remember
 from .._signatures import DTYPES, Signature, Type
 from .._signatures.parameters import parameters_of
-from . import MOST_OPERANDS, Loop
+from . import MOST_OPERANDS, Loop, make_full
 
 Core = tuple[str, ...]
 """The core axes of an operand: names, or lengths as digits."""
@@ -96,7 +96,7 @@ class CoreLoop(_ingot.GufuncLoop):
             return None
         operands = [self._stand_in(i, kind, ones) for i, kind in enumerate(layouts)]
         count = len(self.made.inputs)
-        specialisation, arguments = kernel._prepare((tuple(operands[:count]), tuple(operands[count:])), {})
+        specialisation, arguments = kernel._prepare((tuple(operands[:count]), tuple(operands[count:])), {}, None, make_full)
         if len(arguments.leaves) != len(operands) or specialisation.hosts or specialisation.writes or kernel._demanded():
             return None
         specialisation.complete()
