@@ -176,6 +176,14 @@ def test_full_code_waits_for_nobody(cached):
         assert not is_others
 
 
+def test_who_makes_full_code_waits_for_others(cached):
+    process = _held(cached, KEY)
+    cached.claims.most = 100
+    threading.Timer(0.3, lambda: process.communicate(b"\n")).start()
+    with cached.claims.full(bytes(32)), cached.claims.first(KEY):
+        assert process.wait(50) == 0
+
+
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EIO, errno.EBADF, errno.ESTALE])
 def test_without_locks_one_compiles_for_oneself(cached, monkeypatch, number):
     def none(*_):

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from .folder import Folder
 
 _IS_HELD = {errno.EACCES, errno.EAGAIN}
+_FIRST, _FULL = 0, 1
 _SHORTEST, _LONGEST = 0.001, 0.02
 """Seconds between two looks at a lock that another process holds."""
 
@@ -31,7 +32,7 @@ class Claims:
         self._folder = folder
         self._descriptor = -1
         self._lock = threading.Lock()
-        self._held: set[int] = set()
+        self._held: dict[int, int] = {}  # the threads that have claimed places
 
     @contextlib.contextmanager
     def first(self, key: bytes) -> Iterator[None]:
@@ -39,7 +40,7 @@ class Claims:
 
         So nobody waits for one process after the other: what the first one has not stored is compiled by all others at once.
         """
-        place = _place(key, 0)
+        place = _place(key, _FIRST)
         is_held = self._take(place)
         try:
             if is_held is False and self._may_wait:
@@ -52,7 +53,7 @@ class Claims:
     @contextlib.contextmanager
     def full(self, key: bytes) -> Iterator[bool]:
         """Claims the full code of a key, and waits for nobody. Given is whether another process has it."""
-        place = _place(key, 1)
+        place = _place(key, _FULL)
         is_held = self._take(place)
         try:
             yield is_held is False
@@ -63,12 +64,13 @@ class Claims:
     def renew(self) -> None:
         """In a child that was forked off, whose parent's claims are not its own."""
         self._lock = threading.Lock()
-        self._held = set()
+        self._held = {}
 
     @property
     def _may_wait(self) -> bool:
-        """Not while this process has claims, for one of which the other may be waiting."""
-        return not self._held
+        """Not while this thread has a claim, for which the other may be waiting. For full code nobody waits."""
+        own = threading.get_ident()
+        return not any(thread == own and not place & _FULL for place, thread in tuple(self._held.items()))
 
     def _take(self, place: int) -> bool | None:
         """Whether a lock was taken; False: another process has it; None: locks cannot be had, or this process has it."""
@@ -83,13 +85,12 @@ class Claims:
                 return False if error.errno in _IS_HELD and self._descriptor >= 0 else None
             except MemoryError:
                 return None
-            self._held.add(place)
+            self._held[place] = threading.get_ident()
             return True
 
     def _give_back(self, place: int) -> None:
         with self._lock:
-            if place in self._held:
-                self._held.remove(place)
+            if self._held.pop(place, None) is not None:
                 with contextlib.suppress(OSError):
                     fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, place)
 
