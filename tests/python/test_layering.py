@@ -141,7 +141,6 @@ LATE: dict[str, set[str]] = {
     "_profile": {"_profile"},
     "library": {"_routines", "library"},
     "_cache": {"_cache", "_objects", "_routines"},
-    "_cache": {"_cache", "_objects"},
     "_devices": {"_devices"},
     "_reports": {"_reports"},
     "_calls": {"_cache", "_calls", "_code", "_core", "_host", "_objects", "_profile", "_reports", "_signatures", "ingot"},
