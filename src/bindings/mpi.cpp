@@ -102,8 +102,6 @@ bool is_interrupted() {
 
 }  // namespace
 
-int32_t ingot_mpi_same(const void* one, const void* other) { return one == other ? 1 : 0; }
-
 int32_t ingot_mpi_receive(void* request, void* status) {
   using Clock = std::chrono::steady_clock;
   constexpr int kAtOnce = 4096;  // tests without a look at the clock
@@ -141,11 +139,9 @@ void bind_mpi(nb::module_& m) {
         set_mpi({reinterpret_cast<MpiLibrary::Test*>(test),         // NOLINT
                  reinterpret_cast<MpiLibrary::OfRequest*>(cancel),  // NOLINT
                  reinterpret_cast<MpiLibrary::Wait*>(wait)});       // NOLINT
-        return nb::make_tuple(reinterpret_cast<uintptr_t>(&ingot_mpi_receive),
-                              reinterpret_cast<uintptr_t>(&ingot_mpi_same));
+        return reinterpret_cast<uintptr_t>(&ingot_mpi_receive);
       },
-      "test"_a, "cancel"_a, "wait"_a,
-      "Sets functions of the MPI library; returns the functions `receive` and `same`.");
+      "test"_a, "cancel"_a, "wait"_a, "Sets functions of the MPI library; returns the function `receive`.");
 }
 
 }  // namespace ingot::bindings

@@ -44,8 +44,6 @@ void set_mpi(MpiLibrary library);
 /// raises cancels it and is pending then, and the code is `kInterrupted`.
 extern "C" int32_t ingot_mpi_receive(void* request, void* status);
 inline constexpr int32_t kInterrupted = -1;
-/// Whether two arrays begin at the same address.
-extern "C" int32_t ingot_mpi_same(const void* one, const void* other);
 
 void bind_mpi(nanobind::module_& m);
 

@@ -41,11 +41,16 @@ void HostFunction::emit_c_call(NodeId id) {
   const auto operands = source_.operands(id);
   if (has_device() && std::ranges::any_of(operands, [&](NodeId x) { return source_.type(x).is_view(); }))
     refuse_on_device(id);
-  if (source_.attribute(id, 2) != 0) return run_loop(id);
+  if (source_.attribute(id, 2) == 1) return run_loop(id);
   // It may wait for other threads of Python's.
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false);
   b_.CreateCall(unit_.outside("ingot_v1_let_go", type, false), {context_});
   call_c(id);
+  if (source_.attribute(id, 2) == 3) {
+    Value* const code = parts(id)[0];
+    leave_if(b_.CreateICmpEQ(code, llvm::ConstantInt::getSigned(code->getType(), -1)),
+             leaving_block(base::ExceptionKind::KeyboardInterrupt));
+  }
 }
 
 void HostFunction::emit_c_value(NodeId id) {

@@ -214,7 +214,7 @@ Type infer_draw(const Query& q) {
 }
 Type infer_host(const Query& q) { return q.asked; }
 Type infer_c_call(const Query& q) {
-  const bool is_loop = q.attributes[2] != 0;
+  const bool is_loop = q.attributes[2] == 1;
   for (size_t i = 0; i < q.operands.size(); ++i) {
     const Type type = q.type(i);
     const bool fits = is_loop ? type.is_view() && type.rank() == 1 : type.is_view() || type.is_scalar();

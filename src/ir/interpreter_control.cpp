@@ -399,7 +399,7 @@ void interp_c_call(Step& step) {
   }
   std::vector<Value> results;
   Raised raised{base::ExceptionKind::Exception, "", step.function[step.node].span};
-  if (!externals->c_function(step.attribute(0), step.attribute(2) != 0, step.values(), types, wanted, results,
+  if (!externals->c_function(step.attribute(0), step.attribute(2) == 1, step.values(), types, wanted, results,
                              raised)) {
     step.strand.raised = std::move(raised);
     return;

@@ -126,7 +126,50 @@ def of_complex_numbers(x):
     return (w * np.conj(w)).real
 
 
+def halo(x):
+    up = comm.rank - 1 if comm.rank > 0 else MPI.PROC_NULL
+    down = comm.rank + 1 if comm.rank < comm.size - 1 else MPI.PROC_NULL
+    u = x * x
+    comm.Sendrecv(u[1:2], up, 0, u[-1:], down, 0)
+    comm.Sendrecv(u[-2:-1], dest=down, recvbuf=u[:1], source=up)
+    comm.Recv(u[1:2], MPI.PROC_NULL)
+    return u * x
+
+
+def less_than_the_buffer_takes(x):
+    y = x * x
+    comm.Sendrecv(np.sin(x[:2]), right, 0, y, left, 0)
+    z = 3 * x
+    if comm.size > 1 and comm.rank == 0:
+        comm.Send(x[:3] * 2, 1)
+    if comm.rank == 1:
+        comm.Recv(z, 0)
+    return y * z
+
+
+def orders_of_memory(x):
+    y = np.zeros((2, 2), order="F")
+    comm.Sendrecv(x.reshape(2, 2) * 2, right, 0, y, left, 0)
+    z = np.zeros((2, 2))
+    comm.Allreduce(np.asfortranarray(x.reshape(2, 2)) * y, z)
+    w = np.zeros(4)
+    comm.Allreduce(z, w)
+    return w * (y * z).ravel()
+
+
+def numbers_of_numpy(x):
+    y = np.zeros(1)
+    comm.Reduce((x * x).sum(), y, MPI.SUM, 0)
+    if comm.size > 1 and comm.rank == 1:
+        comm.Send(x.sum() * x[0], 0, 9)
+    z = np.zeros(1)
+    if comm.size > 1 and comm.rank == 0:
+        comm.Recv(z, 1, 9)
+    return x * (y[0] + z[0])
+
+
 FUNCTIONS = [
+    halo, less_than_the_buffer_takes, orders_of_memory, numbers_of_numpy,
     sendrecv, send_and_recv, from_anyone, bcast, reduce, allreduce, largest, gather_and_scatter, only_at_the_root, allgather, alltoall, in_a_loop,
     of_complex_numbers,
 ]  # fmt: skip

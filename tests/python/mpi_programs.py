@@ -81,11 +81,11 @@ def everything_at_once(comm, x, y):
 @program(lambda comm: (comm, numbers(comm), np.zeros(8)))
 def tested(comm, x, y):
     receive = comm.Irecv(y, (comm.rank - 1) % comm.size)
-    comm.Ssend(x, (comm.rank + 1) % comm.size) if comm.size == -1 else comm.Isend(x, (comm.rank + 1) % comm.size).Wait()
-    count = 0
+    send = comm.Issend(x, (comm.rank + 1) % comm.size)
     while not receive.Test():
-        count += 1
-    return y.copy(), count >= 0
+        pass
+    send.Wait()
+    return y.copy(), bool(receive), receive == MPI.REQUEST_NULL, send != MPI.REQUEST_NULL
 
 
 @program(lambda comm: (comm, numbers(comm, count=5), np.zeros(5)))
@@ -203,6 +203,98 @@ def of_several_counts(comm, x):
     received = np.zeros(total)
     comm.Alltoallv((sent, np.full(size, rank + 1)), (received, counts))
     return all_of_them, at_root, back, received
+
+
+@program(lambda comm: (comm, np.arange(comm.rank + 1) + 10.0 * comm.rank, list(range(1, comm.size + 1))))
+def counts_in_a_list(comm, x, counts):
+    total = sum(counts)
+    r, s, t = np.zeros(total), np.zeros(total), np.zeros(comm.rank + 1)
+    comm.Gatherv(x, [r, counts], 0)
+    comm.Allgatherv(x, [s, counts, MPI.DOUBLE])
+    comm.Scatterv([s, counts], t, 0)
+    return r, s, t
+
+
+@program(lambda comm: (comm, np.arange(4.0) + comm.rank))
+def a_buffer_at_the_root_alone(comm, x):
+    rows, total, sent = None, None, None
+    if comm.rank == 0:
+        rows = np.zeros((comm.size, 4))
+        total = np.zeros(4)
+        sent = np.arange(4.0 * comm.size)
+    comm.Gather(x, rows, root=0)
+    comm.Reduce(x, total, root=0)
+    part, others = np.zeros(4), np.zeros(4)
+    comm.Scatter(sent, part, root=0)
+    comm.Igather(x, rows, root=0).Wait()
+    comm.Iscatter(sent, others, root=0).Wait()
+    comm.Ireduce(x, total, root=0).Wait()
+    if rows is not None and total is not None:
+        return float(rows.sum()), float(total.sum()), part, others
+    return 0.0, 0.0, part, others
+
+
+@program(lambda comm: (comm, np.arange(4.0) + comm.rank))
+def in_place_and_waited_for(comm, x):
+    rows = np.zeros((comm.size, 4))
+    rows[comm.rank] = x
+    comm.Iallgather(MPI.IN_PLACE, rows).Wait()
+    turned = rows.copy()
+    comm.Ialltoall(MPI.IN_PLACE, turned).Wait()
+    gathered = rows.copy()
+    total = x.copy()
+    if comm.rank == 0:
+        comm.Igather(MPI.IN_PLACE, gathered).Wait()
+        comm.Ireduce(MPI.IN_PLACE, total).Wait()
+    else:
+        comm.Igather(x, gathered).Wait()
+        comm.Ireduce(x, total).Wait()
+    return rows, turned, gathered, total
+
+
+@program(lambda comm: (comm, numbers(comm)))
+def truth_of_communicators(comm, x):
+    part = comm.Split(0 if comm.rank == 0 else MPI.UNDEFINED, 0)
+    found = (bool(part), part != MPI.COMM_NULL, part == MPI.COMM_NULL, comm == MPI.COMM_WORLD, comm != MPI.COMM_SELF)
+    if part:
+        part.Free()
+    return found
+
+
+@program(lambda comm: (comm, np.zeros(3), np.ones(3)))
+def waits_for_any(comm, x, y):
+    idle = comm.Recv_init(x, comm.rank, 1)
+    nobody = MPI.Request.Waitany([idle, idle])
+    receive = comm.Irecv(x, comm.rank, 2)
+    send = comm.Isend(y, comm.rank, 2)
+    first = MPI.Request.Waitany([idle, receive])
+    send.Wait()
+    idle.Free()
+    return nobody, first, x.copy()
+
+
+@program(lambda comm: (comm, numbers(comm), np.full(20, -1.0)))
+def less_than_the_buffer_takes(comm, x, y):
+    status = MPI.Status()
+    before = status.source, status.tag, status.error
+    comm.Sendrecv(x, (comm.rank + 1) % comm.size, 0, y, status=status)
+    z = np.full(3, 7.0)
+    comm.Recv(z, MPI.PROC_NULL)
+    return y, z, before, status.source, status.Get_count(MPI.DOUBLE)
+
+
+def read_only(x):
+    x.flags.writeable = False
+    return x
+
+
+@program(lambda comm: (comm, read_only(np.full(4, comm.rank + 1.0)), np.zeros(4)))
+def a_read_only_array_at_the_root(comm, x, y):
+    if comm.rank == 0:
+        comm.Bcast(x, 0)
+        return x.sum()
+    comm.Bcast(y, 0)
+    return y.sum()
 
 
 @program(lambda comm: (comm, np.arange(6.0 * comm.size) + comm.rank))
@@ -325,6 +417,36 @@ def no_such_rank(comm, x):
 @program(lambda comm: (comm, numbers(comm)))
 def no_such_root(comm, x):
     comm.Bcast(x, -7)
+
+
+@program(lambda comm: (comm, numbers(comm)))
+def a_rank_beyond_ints(comm, x):
+    comm.Send(x, 2**32 + MPI.PROC_NULL)
+
+
+@program(lambda comm: (comm, numbers(comm)))
+def a_tag_beyond_ints(comm, x):
+    comm.Send(x, comm.rank, tag=2**32 + 5)
+
+
+@program(lambda comm: (comm, numbers(comm)))
+def a_count_that_is_no_integer(comm, x):
+    comm.Send([x, 1.7], 0)
+
+
+@program(lambda comm: (comm, numbers(comm)))
+def received_into_a_number(comm, x):
+    comm.Recv(x[0], 0)
+
+
+@program(lambda comm: (comm, numbers(comm), np.zeros(8)))
+def no_op(comm, x, y):
+    comm.Allreduce(x, y, None)
+
+
+@program(lambda comm: (comm, numbers(comm)))
+def too_many_parts(comm, x):
+    comm.Send([x, (1, 2, 3)], 0)
 
 
 @program(lambda comm: (comm, numbers(comm)))

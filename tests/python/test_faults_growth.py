@@ -252,7 +252,7 @@ def test_code_that_is_replaced_while_threads_run_it():
         thread.join()
     gc.collect()
     assert not wrong
-    assert len(code_of(mappings())) <= before
+    assert len(code_of(mappings())) <= before + 2  # a call may hold what was replaced when `before` was counted
 
 
 @few_or(15, 1000)

@@ -287,6 +287,7 @@ _FINDERS: dict[str, Any] = {
     "cffi library": _library_function,
     "loop": _loop,
     "mpi": mpi.address_of,
+    "mpi wait": mpi.address_of,
     "mpi value": mpi.value_of,
 }
 

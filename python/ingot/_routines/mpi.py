@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import weakref
 from typing import Any
 
 from .. import _ingot
@@ -23,7 +24,7 @@ DTYPES = {
 
 OPS = ("SUM", "PROD", "MIN", "MAX", "LAND", "BAND", "LOR", "BOR", "LXOR", "BXOR", "MINLOC", "MAXLOC", "REPLACE", "NO_OP")
 _OWN = (
-    "STATUS_IGNORE",  # the address that stands for no status
+    "STATUS_IGNORE",  # the address of a status that nobody reads
     "NEED_MAIN_THREAD",  # 1: MPI's functions may be called by the main thread alone
     "SOURCE", "TAG", "ERROR",  # where a status has them, in ints
     "HANDLE_MASK",  # the bits of a handle, of the eight bytes that compiled code has for it
@@ -38,6 +39,7 @@ DATATYPES = (*dict.fromkeys((*DTYPES.values(), "BYTE", *_OTHER_DATATYPES)),)
 """MPI's own, by mpi4py's names, which they may have several of."""
 
 _addresses: dict[str, int] = {}
+_ignored = (ctypes.c_int * 64)()
 
 
 def module() -> Any:
@@ -65,11 +67,20 @@ def handle_of(held: Any) -> int:
     return int(width.from_address(mpi._addressof(held)).value)
 
 
+_held: dict[int, tuple[Any, tuple[Any, ...]]] = {}
+
+
+def hold(request: Any, buffers: tuple[Any, ...]) -> None:
+    """Keeps buffers as long as a request of mpi4py's lives."""
+    number = id(request)
+    _held[number] = (weakref.ref(request, lambda _: _held.pop(number, None)), buffers)
+
+
 def address_of(name: str) -> tuple[int, int]:
-    """The address of one of the library's functions, or of `receive` and `same`."""
+    """The address of one of the library's functions, or of `receive`. From the first on, `exits` watches for exceptions."""
     if not _addresses:
         own = [_function(each) for each in ("MPI_Test", "MPI_Cancel", "MPI_Wait")]
-        _addresses["receive"], _addresses["same"] = _ingot.set_mpi(*own)
+        _addresses["receive"] = _ingot.set_mpi(*own)
         exits.watch()
     if name not in _addresses:
         _addresses[name] = _function(name)
@@ -99,7 +110,7 @@ def value_of(name: str) -> tuple[int, int]:
 
 def _own_value(mpi: Any, name: str) -> int:
     if name == "STATUS_IGNORE":
-        return 1 if mpi.get_vendor()[0] in ("MPICH", "Intel MPI", "Microsoft MPI", "MVAPICH", "Cray MPICH") and mpi._sizeof(mpi.COMM_SELF) == 4 else 0
+        return ctypes.addressof(_ignored)
     if name == "NEED_MAIN_THREAD":
         return int(mpi.Query_thread() < mpi.THREAD_SERIALIZED)
     if name == "HANDLE_MASK":

@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from .._routines.mpi import hold
 from . import mpi_collectives as collectives
 from . import mpi_derivatives as derivatives
 from . import primitives
-from .mpi_messages import Handle, an_int, checked, message, need_contiguous, placed, run, value
+from .mpi_messages import Handle, an_int, checked, counts_of, datatype_of, message, need_contiguous, received_from, run, same_handles, sent_to, unpack, value
 
 MPI: Any = sys.modules.get("mpi4py.MPI")
+ANY: Any = ...
+"""The default of a source or tag."""
 
 
 class Status(Handle):
@@ -45,8 +48,8 @@ class Status(Handle):
         return self.how_many("MPI_Get_elements", datatype)
 
     def how_many(self, function: str, datatype: Any) -> int:
-        from .mpi_messages import datatype_of
-
+        if isinstance(datatype, str):
+            raise TypeError("Argument 'datatype' has incorrect type (expected mpi4py.MPI.Datatype, got str)")
         count = np.zeros(1, np.int32)
         run(function, self._handle, value("BYTE") if datatype is None else datatype_of(datatype), count)
         return int(count[0])
@@ -114,34 +117,34 @@ def status_of(status: Any) -> Any:
 
 
 def received(request: Any, status: Any, buffer: Any) -> None:
-    """Waits for a message, or for a signal whose handler raises."""
-    code = primitives.call_c(("mpi", "receive"), (request, status_of(status), buffer))
-    if code == -1:
-        raise KeyboardInterrupt
-    checked(code)
+    """Waits for a message; where a handler of signals raises meanwhile, the call is left."""
+    checked(primitives.call_c(("mpi wait", "receive"), (request, status_of(status), buffer)))
+
+
+def source_of(source: Any) -> int:
+    return value("ANY_SOURCE") if source is ANY else an_int(source)
+
+
+def tag_of(tag: Any) -> int:
+    return value("ANY_TAG") if tag is ANY else an_int(tag)
 
 
 class Request(Handle):
-    """What has been started. `buffer`: what it sends from, or receives into."""
+    """What has been started. `buffers`: the memory that it sends from and receives into, which stays until it has ended."""
 
-    buffer: Any = None
+    buffers: tuple[Any, ...] = ()
     receives: bool = False
 
     def Wait(self, status: Any = None) -> bool:
         if self.receives:
-            received(self._handle, status, self.buffer)
-        elif self.buffer is None:
-            run("MPI_Wait", self._handle, status_of(status))
+            received(self._handle, status, self.buffers[0])
         else:
-            run("MPI_Wait", self._handle, status_of(status), self.buffer)
+            run("MPI_Wait", self._handle, status_of(status), *self.buffers)
         return True
 
     def Test(self, status: Any = None) -> bool:
         flag = np.zeros(1, np.int32)
-        if self.buffer is None:
-            run("MPI_Test", self._handle, flag, status_of(status))
-        else:
-            run("MPI_Test", self._handle, flag, status_of(status), self.buffer)
+        run("MPI_Test", self._handle, flag, status_of(status), *self.buffers)
         return bool(flag[0] != 0)
 
     def Cancel(self) -> None:
@@ -150,11 +153,8 @@ class Request(Handle):
     def Free(self) -> None:
         run("MPI_Request_free", self._handle)
 
-    def is_active(self) -> bool:
-        return bool((self._handle[0] & value("HANDLE_MASK")) != (value("REQUEST_NULL") & value("HANDLE_MASK")))
-
     def __bool__(self) -> bool:
-        return self.is_active()
+        return not same_handles(self._handle[0], value("REQUEST_NULL"))
 
     def __ingot_result__(self) -> Any:
         return _held(MPI.Request, self)
@@ -164,26 +164,17 @@ class Prequest(Request):
     """What can be started again and again."""
 
     def Start(self) -> None:
-        if self.buffer is None:
-            run("MPI_Start", self._handle)
-        else:
-            run("MPI_Start", self._handle, self.buffer)
+        run("MPI_Start", self._handle, *self.buffers)
 
     def __ingot_result__(self) -> Any:
         return _held(MPI.Prequest, self)
 
 
 def _held(kind: Any, request: Any) -> Any:
-    """A request of mpi4py's, which keeps the buffer."""
-    of_python = _OF_PYTHON.get(kind)
-    if of_python is None:
-        of_python = _OF_PYTHON[kind] = type(kind.__name__, (kind,), {"__module__": kind.__module__})
-    made = of_python(kind.fromhandle(int(request._handle[0]) & _mask()))
-    made.buffer = request.buffer
+    """A request of mpi4py's; the buffers stay as long as it."""
+    made = kind.fromhandle(int(request._handle[0]) & _mask())
+    hold(made, request.buffers)
     return made
-
-
-_OF_PYTHON: dict[Any, Any] = {}
 
 
 def _mask() -> int:
@@ -218,6 +209,9 @@ class Comm(Handle):
         run(function, self._handle[0], given)
         return int(given[0])
 
+    def __bool__(self) -> bool:
+        return not same_handles(self._handle[0], value("COMM_NULL"))
+
     def Abort(self, errorcode: int = 0) -> None:
         run("MPI_Abort", self._handle[0], an_int(errorcode))
 
@@ -228,7 +222,7 @@ class Comm(Handle):
         if derivatives.is_derived(buf):
             derivatives.send(self, function, buf, dest, tag)
         else:
-            elements, count, datatype, _ = message(buf, dest)
+            elements, count, datatype, _ = sent_to(buf, dest)
             run(function, elements, count, datatype, dest, tag, self._handle[0])
 
     def Send(self, buf: Any, dest: Any, tag: Any = 0) -> None:
@@ -243,91 +237,90 @@ class Comm(Handle):
     def Bsend(self, buf: Any, dest: Any, tag: Any = 0) -> None:
         self.send("MPI_Bsend", buf, dest, tag)
 
-    def Recv(self, buf: Any, source: Any = None, tag: Any = None, status: Any = None) -> None:
-        source = value("ANY_SOURCE") if source is None else an_int(source)
-        tag = value("ANY_TAG") if tag is None else an_int(tag)
+    def Recv(self, buf: Any, source: Any = ANY, tag: Any = ANY, status: Any = None) -> None:
+        source = source_of(source)
+        tag = tag_of(tag)
         if derivatives.is_derived(buf):
             derivatives.recv(self, buf, source, tag, status)
         else:
-            elements, count, datatype, whole = message(buf, source, writes=True)
+            elements, count, datatype, whole = received_from(buf, source)
             request = np.zeros(1, np.int64)
             run("MPI_Irecv", elements, count, datatype, source, tag, self._handle[0], request)
             received(request, status, elements)
-            placed(whole, elements)
+            unpack(whole, elements)
 
     def Sendrecv(
-        self, sendbuf: Any, dest: Any, sendtag: Any = 0, recvbuf: Any = None, source: Any = None, recvtag: Any = None, status: Any = None
+        self, sendbuf: Any, dest: Any, sendtag: Any = 0, recvbuf: Any = None, source: Any = ANY, recvtag: Any = ANY, status: Any = None
     ) -> None:
-        source = value("ANY_SOURCE") if source is None else an_int(source)
-        recvtag = value("ANY_TAG") if recvtag is None else an_int(recvtag)
+        source = source_of(source)
+        recvtag = tag_of(recvtag)
         dest = an_int(dest)
         if derivatives.is_derived(sendbuf, recvbuf):
-            if status is not None:
-                primitives.refuse("the derivative of `Sendrecv` with a status", "leave it out, and name the source and the tag")
-            derivatives.sendrecv(self, sendbuf, dest, an_int(sendtag), recvbuf, source, recvtag)
-            return
-        given, count, datatype, _ = message(sendbuf, dest)
-        elements, most, of_received, whole = message(recvbuf, source, writes=True)
-        run("MPI_Sendrecv", given, count, datatype, dest, an_int(sendtag), elements, most, of_received, source, recvtag, self._handle[0], status_of(status))
-        placed(whole, elements)
+            derivatives.sendrecv(self, sendbuf, dest, an_int(sendtag), recvbuf, source, recvtag, status)
+        else:
+            given, count, datatype, _ = sent_to(sendbuf, dest)
+            elements, most, of_received, whole = received_from(recvbuf, source)
+            to, back = (dest, an_int(sendtag)), (source, recvtag)
+            run("MPI_Sendrecv", given, count, datatype, *to, elements, most, of_received, *back, self._handle[0], status_of(status))
+            unpack(whole, elements)
 
     def Sendrecv_replace(
-        self, buf: Any, dest: Any, sendtag: Any = 0, source: Any = None, recvtag: Any = None, status: Any = None
+        self, buf: Any, dest: Any, sendtag: Any = 0, source: Any = ANY, recvtag: Any = ANY, status: Any = None
     ) -> None:
-        source = value("ANY_SOURCE") if source is None else an_int(source)
-        recvtag = value("ANY_TAG") if recvtag is None else an_int(recvtag)
+        source = source_of(source)
+        recvtag = tag_of(recvtag)
         dest = an_int(dest)
         if derivatives.is_derived(buf):
             derivatives.refuse("Sendrecv_replace")
-        elements, count, datatype, whole = message(buf, 0, writes=True, reads=True)
+        elements, count, datatype, whole = message(buf, writes=True, reads=True)
         run("MPI_Sendrecv_replace", elements, count, datatype, dest, an_int(sendtag), source, recvtag, self._handle[0], status_of(status))
-        placed(whole, elements)
+        unpack(whole, elements)
 
-    def started(self, kind: Any, function: str, buf: Any, rank: Any, tag: Any, writes: bool) -> Any:
+    def start(self, kind: Any, function: str, buf: Any, rank: Any, tag: Any, writes: bool) -> Any:
         if derivatives.is_derived(buf):
             derivatives.refuse(function.removeprefix("MPI_"))
         need_contiguous(buf)
-        elements, count, datatype, _ = message(buf, rank, writes=writes)
+        elements, count, datatype, _ = received_from(buf, rank) if writes else sent_to(buf, rank)
         request = np.zeros(1, np.int64)
         run(function, elements, count, datatype, rank, tag, self._handle[0], request)
-        return primitives.instance(kind, ("_handle", "buffer", "receives"), (request, elements, writes))
+        return primitives.instance(kind, ("_handle", "buffers", "receives"), (request, (elements,), writes))
 
     def Isend(self, buf: Any, dest: Any, tag: Any = 0) -> Any:
-        return self.started(Request, "MPI_Isend", buf, an_int(dest), an_int(tag), False)
+        return self.start(Request, "MPI_Isend", buf, an_int(dest), an_int(tag), False)
 
     def Issend(self, buf: Any, dest: Any, tag: Any = 0) -> Any:
-        return self.started(Request, "MPI_Issend", buf, an_int(dest), an_int(tag), False)
+        return self.start(Request, "MPI_Issend", buf, an_int(dest), an_int(tag), False)
 
     def Irsend(self, buf: Any, dest: Any, tag: Any = 0) -> Any:
-        return self.started(Request, "MPI_Irsend", buf, an_int(dest), an_int(tag), False)
+        return self.start(Request, "MPI_Irsend", buf, an_int(dest), an_int(tag), False)
 
     def Ibsend(self, buf: Any, dest: Any, tag: Any = 0) -> Any:
-        return self.started(Request, "MPI_Ibsend", buf, an_int(dest), an_int(tag), False)
+        return self.start(Request, "MPI_Ibsend", buf, an_int(dest), an_int(tag), False)
 
-    def Irecv(self, buf: Any, source: Any = None, tag: Any = None) -> Any:
-        source = value("ANY_SOURCE") if source is None else an_int(source)
-        tag = value("ANY_TAG") if tag is None else an_int(tag)
-        return self.started(Request, "MPI_Irecv", buf, source, tag, True)
+    def Irecv(self, buf: Any, source: Any = ANY, tag: Any = ANY) -> Any:
+        source = source_of(source)
+        tag = tag_of(tag)
+        return self.start(Request, "MPI_Irecv", buf, source, tag, True)
 
     def Send_init(self, buf: Any, dest: Any, tag: Any = 0) -> Any:
-        return self.started(Prequest, "MPI_Send_init", buf, an_int(dest), an_int(tag), False)
+        return self.start(Prequest, "MPI_Send_init", buf, an_int(dest), an_int(tag), False)
 
     def Ssend_init(self, buf: Any, dest: Any, tag: Any = 0) -> Any:
-        return self.started(Prequest, "MPI_Ssend_init", buf, an_int(dest), an_int(tag), False)
+        return self.start(Prequest, "MPI_Ssend_init", buf, an_int(dest), an_int(tag), False)
 
-    def Recv_init(self, buf: Any, source: Any = None, tag: Any = None) -> Any:
-        source = value("ANY_SOURCE") if source is None else an_int(source)
-        tag = value("ANY_TAG") if tag is None else an_int(tag)
-        return self.started(Prequest, "MPI_Recv_init", buf, source, tag, True)
+    def Recv_init(self, buf: Any, source: Any = ANY, tag: Any = ANY) -> Any:
+        source = source_of(source)
+        tag = tag_of(tag)
+        return self.start(Prequest, "MPI_Recv_init", buf, source, tag, True)
 
-    def Probe(self, source: Any = None, tag: Any = None, status: Any = None) -> bool:
+    def Probe(self, source: Any = ANY, tag: Any = ANY, status: Any = None) -> bool:
         while not self.Iprobe(source, tag, status):
             pass
         return True
 
-    def Iprobe(self, source: Any = None, tag: Any = None, status: Any = None) -> bool:
-        source = value("ANY_SOURCE") if source is None else an_int(source)
-        tag = value("ANY_TAG") if tag is None else an_int(tag)
+    def Iprobe(self, source: Any = ANY, tag: Any = ANY, status: Any = None) -> bool:
+        source = source_of(source)
+        tag = tag_of(tag)
         flag = np.zeros(1, np.int32)
         run("MPI_Iprobe", source, tag, self._handle[0], flag, status_of(status))
         return bool(flag[0] != 0)
@@ -368,6 +361,8 @@ class Comm(Handle):
         run("MPI_Comm_free", self._handle)
 
     def __ingot_result__(self) -> Any:
+        if int(self._handle[0]) & _mask() == MPI.COMM_NULL.handle:
+            return MPI.COMM_NULL
         return getattr(MPI, type(self).__name__).fromhandle(int(self._handle[0]) & _mask())
 
 
@@ -387,8 +382,10 @@ class Intracomm(Comm):
     def Create_cart(self, dims: Any, periods: Any = None, reorder: bool = False) -> Any:
         lengths = np.array(dims, np.int32).reshape(-1)
         wraps = np.zeros(lengths.size, np.int32)
-        if periods is not None:
-            wraps[...] = np.array(periods)
+        if isinstance(periods, (bool, np.bool)):
+            wraps[...] = periods
+        elif periods is not None:
+            wraps[...] = counts_of(np.array(periods, np.int32), lengths.size)
         made = np.zeros(1, np.int64)
         run("MPI_Cart_create", self._handle[0], lengths.size, lengths, wraps, int(reorder), made)
         return primitives.instance(Cartcomm, ("_handle",), (made,))
@@ -409,14 +406,14 @@ class Cartcomm(Intracomm):
 
     def Get_cart_rank(self, coords: Any) -> int:
         rank = np.zeros(1, np.int32)
-        run("MPI_Cart_rank", self._handle[0], np.array(coords, np.int32), rank)
+        run("MPI_Cart_rank", self._handle[0], counts_of(np.array(coords, np.int32), self.Get_dim()), rank)
         return int(rank[0])
 
 
 CLASSES: dict[Any, Any] = {}
 """Which class stands for one of mpi4py's."""
 
-_OWN: tuple[Any, ...] = (Intracomm, Cartcomm, Request, Prequest, Status, Datatype)
+_OWN: tuple[Any, ...] = (Comm, Intracomm, Cartcomm, Request, Prequest, Status, Datatype)
 
 if MPI is not None:
     for kind in _OWN:
@@ -425,5 +422,5 @@ if MPI is not None:
         kind.own = kind
         for name in dir(theirs):
             if not name.startswith("_") and not hasattr(kind, name):
-                setattr(kind, name, Handle.other)
+                setattr(kind, name, Handle.refused)
         CLASSES[theirs] = kind

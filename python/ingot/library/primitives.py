@@ -510,7 +510,7 @@ def run_loop(ufunc: Any, dtypes: tuple[Any, ...], inputs: tuple[Any, ...], outpu
 
 
 def call_c(form: tuple[str, str], operands: tuple[Any, ...]) -> int:
-    """Calls a function of the MPI library's, ("mpi", its name), with integers and arrays, which are given by address; it returns an int."""
+    """Calls a function of the MPI library's, ("mpi", its name), or ("mpi wait", its name) if signals may interrupt it, with integers and arrays, which are given by address; it returns an int."""
     import ctypes
 
     from .._routines.mpi import address_of
