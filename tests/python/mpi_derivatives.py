@@ -151,7 +151,7 @@ def orders_of_memory(x):
     y = np.zeros((2, 2), order="F")
     comm.Sendrecv(x.reshape(2, 2) * 2, right, 0, y, left, 0)
     z = np.zeros((2, 2))
-    comm.Allreduce(np.asfortranarray(x.reshape(2, 2)) * y, z)
+    comm.Allreduce(np.asfortranarray(x.reshape(2, 2) * y), z)
     w = np.zeros(4)
     comm.Allreduce(z, w)
     return w * (y * z).ravel()

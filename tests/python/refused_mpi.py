@@ -24,7 +24,6 @@ EXAMPLES = [
     (of_derivative(lambda c, x: c.Gather(MPI.IN_PLACE, x)), SELF, X),
     (of_derivative(lambda c, x: c.Scatter(x, MPI.IN_PLACE)), SELF, X),
     (of_derivative(lambda c, x: c.Reduce_scatter_block(MPI.IN_PLACE, x)), SELF, X),
-    (lambda c: {c: 1}, SELF),
     (lambda c, x: c.Send(b"abc", 0), SELF, X),
     (lambda a, b, s: MPI.Request.Waitall([a, b], [s]), MPI.Request(), MPI.Request(), MPI.Status()),
     (of_derivative(lambda c, x: c.Scan(x, x.copy())), SELF, X),

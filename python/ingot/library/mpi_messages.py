@@ -36,9 +36,6 @@ class Handle:
     def __ne__(self, other: object) -> bool:
         return not (isinstance(other, Handle) and same_handles(self._handle[0], other._handle[0]))
 
-    def __hash__(self) -> int:
-        primitives.refuse("the hash of an object of mpi4py's", "use it outside of the function")
-
     @property
     def refused(self) -> Any:
         primitives.refuse("this attribute of an object of mpi4py's", "use it outside of the function, or in a function of `ingot.host`")

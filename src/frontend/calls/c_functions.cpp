@@ -210,7 +210,8 @@ nb::object form_of_loop(Tracer& t, const nb::object& ufunc, const Value& dtypes,
 }  // namespace
 
 /// Calls the function of C that a form finds, which returns an int: (form, operands). Numbers are given as
-/// i64, arrays by the address of their first element. The form of one that signals may interrupt tells it.
+/// i64, arrays by the address of their first element. The form of one that signals may interrupt is `mpi
+/// wait`.
 Value primitive_call_c(Tracer& t, Call& call) {
   const nb::object form = require_static(t, call.positional.at(0), "a C function", call.node);
   std::vector<NodeId> operands;
