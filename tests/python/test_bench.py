@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -153,3 +154,11 @@ def test_programs_over_chunks_are_measured():
     assert got["bytes"] == 320_000 and got["bytes_per_s"] > 0 and got["most_memory"] > 0
     made = np.concatenate([chunks.made(float(k), 10_000) for k in range(4)])
     np.testing.assert_allclose(got["summary"], chunks.summary(made, *chunks.GIVEN), rtol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("mpicc") is None, reason="no headers of MPI's are installed")
+def test_messages_are_timed():
+    done = subprocess.run([sys.executable, "-m", "bench.messages", "--quick"], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("| 2 ranks | C | Ingot |") and done.stdout.count("\n") == 8
