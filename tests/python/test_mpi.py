@@ -34,12 +34,21 @@ def start(count, program, *words, **more):
     return subprocess.Popen(command, env=environment(**more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
+def end(process):
+    """Ends a job that has not ended: `mpiexec` ends its ranks, which would wait for ever without it."""
+    process.terminate()
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 def ended(process, seconds=150):
     """The exit code and what it printed; the whole job is killed if it does not end."""
     try:
         out, errors = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
+        end(process)
         out, errors = process.communicate()
         pytest.fail(f"it has not ended: {out}{errors}")
     return process.returncode, out, errors
@@ -419,11 +428,15 @@ def test_a_signal_to_mpiexec_ends_a_job_that_waits(tmp_path, signal_number):
         "f(comm) if comm.rank == 0 else comm.Recv(np.zeros(1), 0, 99)\n"
     )
     process = start(2, file)
-    assert process.stdout.readline().startswith("here")
-    time.sleep(0.5)
-    process.send_signal(signal_number)
-    code, _, _ = ended(process, 60)
-    assert code != 0
+    try:
+        assert process.stdout.readline().startswith("here")
+        time.sleep(0.5)
+        process.send_signal(signal_number)
+        code, _, _ = ended(process, 60)
+        assert code != 0
+    finally:
+        if process.poll() is None:
+            end(process)
 
 
 def test_the_level_of_threads_is_looked_at(tmp_path):
