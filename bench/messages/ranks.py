@@ -91,13 +91,13 @@ def of_numba_mpi() -> dict[str, Call]:
 
 
 def timed(contestants: dict[str, dict[str, Call]], name: str, make: Callable[[], tuple[Any, ...]], turns: int) -> dict[str, float]:
-    """The least seconds of each contestant's calls, which take turns."""
+    """The least seconds of each contestant's calls, which take turns on the same arrays: where these are in memory matters."""
     least: dict[str, float] = {}
+    given = make()
     for turn in range(turns + 1):
         for who, calls in contestants.items():
             if name not in calls:
                 continue
-            given = make()
             comm.Barrier()
             start = time.perf_counter()
             calls[name](*given)
