@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <string_view>
@@ -94,6 +95,9 @@ void set_mpi(MpiLibrary given) { library() = given; }
 
 namespace {
 
+/// Part of the closed list of process-wide state.
+std::atomic<int64_t> pending_requests = 0;
+
 /// Whether a handler of signals has raised something, which is pending then.
 bool is_interrupted() {
   const EnsuredGil gil;
@@ -101,6 +105,11 @@ bool is_interrupted() {
 }
 
 }  // namespace
+
+int32_t ingot_mpi_count(int64_t by) {
+  pending_requests += by;
+  return 0;
+}
 
 int32_t ingot_mpi_receive(void* request, void* status) {
   using Clock = std::chrono::steady_clock;
@@ -110,7 +119,7 @@ int32_t ingot_mpi_receive(void* request, void* status) {
   int is_done = 0;
   for (int i = 0; i < kAtOnce; ++i)
     if (const int code = library().test(request, &is_done, status); code != 0 || is_done != 0) return code;
-  const bool handles_signals = is_main_thread();
+  const bool handles_signals = is_main_thread() && pending_requests == 0;
   const Clock::time_point start = Clock::now();
   Clock::time_point look = start + kBetweenLooks;
   while (true) {
@@ -139,9 +148,11 @@ void bind_mpi(nb::module_& m) {
         set_mpi({reinterpret_cast<MpiLibrary::Test*>(test),         // NOLINT
                  reinterpret_cast<MpiLibrary::OfRequest*>(cancel),  // NOLINT
                  reinterpret_cast<MpiLibrary::Wait*>(wait)});       // NOLINT
-        return reinterpret_cast<uintptr_t>(&ingot_mpi_receive);
+        return nb::make_tuple(reinterpret_cast<uintptr_t>(&ingot_mpi_receive),
+                              reinterpret_cast<uintptr_t>(&ingot_mpi_count));
       },
-      "test"_a, "cancel"_a, "wait"_a, "Sets functions of the MPI library; returns the function `receive`.");
+      "test"_a, "cancel"_a, "wait"_a,
+      "Sets functions of the MPI library; returns the functions `receive` and `count`.");
 }
 
 }  // namespace ingot::bindings

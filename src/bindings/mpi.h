@@ -44,6 +44,9 @@ void set_mpi(MpiLibrary library);
 /// raises cancels it and is pending then, and the code is `kInterrupted`.
 extern "C" int32_t ingot_mpi_receive(void* request, void* status);
 inline constexpr int32_t kInterrupted = -1;
+/// Counts requests that compiled code has started (`by` = 1) and waited for (-1). While there are some,
+/// receives are not interrupted: the memory of the others would be gone.
+extern "C" int32_t ingot_mpi_count(int64_t by);
 
 void bind_mpi(nanobind::module_& m);
 

@@ -291,3 +291,23 @@ def test_threads_of_a_process_do_not_wait_for_each_other(tmp_path):
     for thread in threads:
         thread.join()
     assert not inside.broken and not claims._held
+
+
+def test_a_descriptor_that_was_closed_and_is_anothers_is_left_alone(tmp_path):
+    text = """
+import os, tempfile
+import numpy as np
+import ingot
+
+f, g = ingot.jit(lambda x: x + 1), ingot.jit(lambda x: x * 2)
+f(np.ones(3))
+os.closerange(3, 256)
+others = [tempfile.TemporaryFile() for _ in range(4)]
+g(np.ones(4))
+print([os.fstat(each.fileno()).st_nlink for each in others])
+"""
+    file = tmp_path / "program.py"
+    file.write_text(text)
+    given = {**os.environ, "INGOT_CACHE": "on", "INGOT_CACHE_DIR": str(tmp_path / "cache"), "INGOT_CACHE_WAIT": "10"}
+    done = subprocess.run([sys.executable, file], env=given, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[0, 0, 0, 0]\n", done.stderr

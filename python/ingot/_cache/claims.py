@@ -31,6 +31,7 @@ class Claims:
         self.most = most
         self._folder = folder
         self._descriptor = -1
+        self._identity = (0, 0)
         self._lock = threading.Lock()
         self._held: dict[int, int] = {}  # the threads that have claimed places
 
@@ -90,7 +91,7 @@ class Claims:
 
     def _give_back(self, place: int) -> None:
         with self._lock:
-            if self._held.pop(place, None) is not None:
+            if self._held.pop(place, None) is not None and self._is_ours():
                 with contextlib.suppress(OSError):
                     fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, place)
 
@@ -107,6 +108,8 @@ class Claims:
 
     def _file(self) -> int:
         """The file's descriptor. It stays open, since closing any of the file gives back all of the process's locks on it."""
+        if self._descriptor >= 0 and not self._is_ours():
+            self._descriptor = -1
         if self._descriptor >= 0 and not self._held and os.fstat(self._descriptor).st_nlink == 0:  # somebody has removed it
             descriptor, self._descriptor = self._descriptor, -1
             os.close(descriptor)
@@ -116,8 +119,16 @@ class Claims:
             if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
                 os.close(descriptor)
                 raise OSError(errno.EPERM, "no file of this user's")
-            self._descriptor = descriptor
+            self._descriptor, self._identity = descriptor, (status.st_dev, status.st_ino)
         return self._descriptor
+
+    def _is_ours(self) -> bool:
+        """Whether the descriptor is that of the file still: somebody may have closed it, and opened another file under its number."""
+        try:
+            status = os.fstat(self._descriptor)
+        except OSError:
+            return False
+        return (status.st_dev, status.st_ino) == self._identity
 
 
 def _place(key: bytes, kind: int) -> int:

@@ -77,10 +77,10 @@ def hold(request: Any, buffers: tuple[Any, ...]) -> None:
 
 
 def address_of(name: str) -> tuple[int, int]:
-    """The address of one of the library's functions, or of `receive`. From the first on, `exits` watches for exceptions."""
+    """The address of one of the library's functions, or of `receive` and `count`. From the first on, `exits` watches for exceptions."""
     if not _addresses:
         own = [_function(each) for each in ("MPI_Test", "MPI_Cancel", "MPI_Wait")]
-        _addresses["receive"] = _ingot.set_mpi(*own)
+        _addresses["receive"], _addresses["count"] = _ingot.set_mpi(*own)
         exits.watch()
     if name not in _addresses:
         _addresses[name] = _function(name)

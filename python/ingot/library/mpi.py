@@ -129,17 +129,21 @@ def tag_of(tag: Any) -> int:
     return value("ANY_TAG") if tag is ANY else an_int(tag)
 
 
+def pending(by: int) -> None:
+    """Counts what has been started and not waited for."""
+    primitives.call_c(("mpi", "count"), (by,))
+
+
 class Request(Handle):
     """What has been started. `buffers`: the memory that it sends from and receives into, which stays until it has ended."""
 
     buffers: tuple[Any, ...] = ()
-    receives: bool = False
 
     def Wait(self, status: Any = None) -> bool:
-        if self.receives:
-            received(self._handle, status, self.buffers[0])
-        else:
-            run("MPI_Wait", self._handle, status_of(status), *self.buffers)
+        is_counted = len(self.buffers) > 0 and not same_handles(self._handle[0], value("REQUEST_NULL"))
+        run("MPI_Wait", self._handle, status_of(status), *self.buffers)
+        if is_counted and same_handles(self._handle[0], value("REQUEST_NULL")):
+            pending(-1)
         return True
 
     def Test(self, status: Any = None) -> bool:
@@ -283,7 +287,8 @@ class Comm(Handle):
         elements, count, datatype, _ = received_from(buf, rank) if writes else sent_to(buf, rank)
         request = np.zeros(1, np.int64)
         run(function, elements, count, datatype, rank, tag, self._handle[0], request)
-        return primitives.instance(kind, ("_handle", "buffers", "receives"), (request, (elements,), writes))
+        pending(1)
+        return primitives.instance(kind, ("_handle", "buffers"), (request, (elements,)))
 
     def Isend(self, buf: Any, dest: Any, tag: Any = 0) -> Any:
         return self.start(Request, "MPI_Isend", buf, an_int(dest), an_int(tag), False)

@@ -306,10 +306,12 @@ def Reduce_scatter(self: Any, sendbuf: Any, recvbuf: Any, recvcounts: Any = None
 
 def start(function: str, buffers: tuple[Any, ...], *operands: Any) -> Any:
     """The request of a call, which keeps what the call sends from and receives into."""
-    from .mpi import Request
+    from .mpi import Request, pending
 
     request = np.zeros(1, np.int64)
     run(function, *operands, request)
+    if len(buffers) > 0:
+        pending(1)
     return primitives.instance(Request, ("_handle", "buffers"), (request, buffers))
 
 

@@ -130,10 +130,8 @@ Recording::Recording(const Shadowed& shadowed, NodeId pull)
 
 void Recording::find_path(int64_t tag) {
   std::set<RegionId> lifted;
-  for (uint32_t i = 0; i < f_.node_count(); ++i) {
-    if (f_.op(NodeId(i)) == Op::lift && f_.attribute(NodeId(i), 0) == tag)
-      lifted.insert(f_[NodeId(i)].parent);
-  }
+  for (uint32_t i = 0; i < f_.node_count(); ++i)
+    if (begins(NodeId(i), tag)) lifted.insert(f_[NodeId(i)].parent);
   path_ = {f_[pull_].parent};
   const auto is_outside = [&](RegionId region) { return !f_.encloses(path_.back(), region); };
   while (std::ranges::any_of(lifted, is_outside)) {
@@ -143,13 +141,22 @@ void Recording::find_path(int64_t tag) {
   }
 }
 
+/// Whether the sweep goes back to a node: what is lifted there, or what runs where the sweep comes there,
+/// which may be of nothing that varies.
+bool Recording::begins(NodeId node, int64_t tag) const {
+  const Op op = f_.op(node);
+  return (op == Op::lift || op == Op::back) && f_.attribute(node, 0) == tag;
+}
+
 void Recording::record(int64_t tag) {
   bool has_begun = false;
   for (size_t i = path_.size(); i-- > 0;) {
     const NodeId until = i == 0 ? pull_ : f_[path_[i - 1]].owner;
     for (const NodeId node : f_.region_body(path_[i])) {
       if (node == until) break;
-      has_begun = has_begun || (f_.op(node) == Op::lift && f_.attribute(node, 0) == tag);
+      has_begun = has_begun || !ir::walk(f_, node, [&](NodeId inside) {
+                    return begins(inside, tag) ? ir::Walk::Stop : ir::Walk::Into;
+                  });
       if (!has_begun) continue;
       ir::walk(f_, node, [&](NodeId inside) {
         recorded_[inside.index] = true;

@@ -65,6 +65,7 @@ class Recording {
   const Shadowed& shadowed() const { return shadowed_; }
 
  private:
+  bool begins(ir::NodeId node, int64_t tag) const;
   void find_path(int64_t tag);
   void record(int64_t tag);
   void find_loops(RegionId region, int around);
