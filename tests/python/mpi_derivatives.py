@@ -168,7 +168,33 @@ def numbers_of_numpy(x):
     return x * (y[0] + z[0])
 
 
+RANK = comm.rank  # known when compiling
+
+
+def nothing_varies_at_one_rank(x):
+    y = np.zeros(len(x))
+    if comm.size > 1 and RANK == 0:
+        comm.Send(np.arange(4.0), 1)
+        comm.Recv(y, 1)
+        return y * 2
+    if RANK == 1:
+        comm.Recv(y, 0)
+        comm.Send(x * y, 0)
+    return x
+
+
+def nothing_is_given_back(x):
+    if comm.size > 1 and RANK == 0:
+        comm.Send(np.arange(4.0), 1)
+        return np.ones(4)
+    y = np.ones(4)
+    if RANK == 1:
+        comm.Recv(y, 0)
+    return x * y
+
+
 FUNCTIONS = [
+    nothing_varies_at_one_rank, nothing_is_given_back,
     halo, less_than_the_buffer_takes, orders_of_memory, numbers_of_numpy,
     sendrecv, send_and_recv, from_anyone, bcast, reduce, allreduce, largest, gather_and_scatter, only_at_the_root, allgather, alltoall, in_a_loop,
     of_complex_numbers,
@@ -199,6 +225,10 @@ def main():
         if not fine:
             failed += 1
             print(f"rank {comm.rank}: {f.__name__}: {value} {f(x)}, tangents {slope} {expected}, {forth} {other}", file=sys.stderr, flush=True)
+        comm.Barrier()
+        if comm.Iprobe(MPI.ANY_SOURCE, MPI.ANY_TAG):
+            failed += 1
+            print(f"rank {comm.rank}: {f.__name__}: a message is left", file=sys.stderr, flush=True)
         comm.Barrier()
     print(f"rank {comm.rank}: {len(FUNCTIONS)} functions, {failed} differ", flush=True)
     return failed
