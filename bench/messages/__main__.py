@@ -39,16 +39,16 @@ def row(label: str, found: dict[str, float], digits: int) -> str:
     return f"| {label} | " + " | ".join(f"{found[who]:.{digits}f}" if who in found else "-" for who in WHO) + " |"
 
 
-def spaced(n: str) -> str:
-    return f"{int(n):,}".replace(",", " ")
+def doubles(n: str) -> str:
+    return f"{int(n):,} double{'' if int(n) == 1 else 's'}".replace(",", " ")
 
 
 def table(found: dict[str, Any]) -> str:
     lines = [f"| {found['ranks']} ranks | {' | '.join(WHO)} |", "|---|" + "---:|" * len(WHO)]
     for n, times in found["there_and_back"].items():
-        lines.append(row(f"a message of {spaced(n)} doubles, us", times, 2))
+        lines.append(row(f"a message of {doubles(n)}, us", times, 2))
     for n, times in found["allreduce"].items():
-        lines.append(row(f"Allreduce of {spaced(n)} doubles, us", times, 2))
+        lines.append(row(f"Allreduce of {doubles(n)}, us", times, 2))
     lines.append(row("pi, with 10 000 reductions of a number, ms", found["pi"], 1))
     lines.append(row("heat equation, 1024 x 1024 a rank, 50 steps with overlapped halos, ms", found["heat"], 1))
     return "\n".join(lines)
