@@ -342,6 +342,33 @@ def the_order_of_memory(comm, x, y):
 
 
 @program(lambda comm: (comm, numbers(comm)))
+def other_modes(comm, x):
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    y, z, w = np.empty_like(x), np.empty_like(x), x.copy()
+    first, second = comm.Irecv(y, left, 1), comm.Irecv(z, left, 2)
+    comm.Barrier()  # so that ready sends find their receives
+    comm.Rsend(x, right, 1)
+    ready = comm.Irsend(2 * x, right, 2)
+    while not MPI.Request.Testall([first, second, ready]):
+        pass
+    again = comm.Ssend_init(x, right, 3)
+    third = comm.Irecv(y, left, 3)
+    again.Start()
+    third.Wait()
+    again.Wait()
+    again.Free()
+    comm.Sendrecv_replace(w, right, 4, left, 4)
+    sums, before = np.zeros_like(x), np.zeros_like(x)
+    comm.Iscan(x, sums).Wait()
+    comm.Iexscan(x, before).Wait()
+    fourth = comm.Irecv(y, left, 5)
+    comm.Ssend(x, right, 5) if comm.rank % 2 == 0 and comm.size % 2 == 0 else comm.Isend(x, right, 5).Wait()
+    fourth.Wait()
+    found = comm.Iprobe(MPI.ANY_SOURCE, 77)
+    return y, z, w, sums, before if comm.rank > 0 else x, found, MPI.Is_initialized()
+
+
+@program(lambda comm: (comm, numbers(comm)))
 def nobody(comm, x):
     y = x.copy()
     comm.Send(x, MPI.PROC_NULL)

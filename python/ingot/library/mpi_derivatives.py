@@ -198,6 +198,8 @@ def need_sum(op: Any, name: str) -> None:
 def reduce(comm: Any, sendbuf: Any, recvbuf: Any, op: Any, root: int) -> None:
     need_sum(op, "Reduce")
     is_in_place = sendbuf is MPI.IN_PLACE
+    if is_in_place and comm.Get_rank() != root:
+        raise TypeError("message: expecting buffer or list/tuple")
 
     def forth(x: Any) -> Any:
         y = np.zeros(x.shape, x.dtype)
@@ -295,85 +297,47 @@ def scatter(comm: Any, sendbuf: Any, recvbuf: Any, root: int) -> None:
     if recvbuf is MPI.IN_PLACE:
         primitives.refuse("the derivative of `Scatter` in place", "receive into an array of its own")
     need_array(recvbuf)
-    count, dtype = recvbuf.size, recvbuf.dtype
     if sendbuf is None:
         if is_root:
             raise TypeError("message: expecting buffer or list/tuple")
-        x = np.zeros(0, dtype)
+        x = np.zeros(0, recvbuf.dtype)
     else:
         x = elements_of(sendbuf)
-    length, kind = x.size, x.dtype
+    exchange(lambda own, y: comm.Scatter(own, y, root), lambda c, own: comm.Gather(c, own, root), x, recvbuf)
+
+
+def exchange(there: Callable[[Any, Any], None], back: Callable[[Any, Any], None], x: Any, recvbuf: Any) -> None:
+    """Has a call fill a buffer from elements, and another one fill their cotangents from those of the buffer."""
+    need_array(recvbuf)
+    count, dtype = x.size, x.dtype
+    length, kind = recvbuf.size, recvbuf.dtype
 
     def forth(own: Any) -> Any:
-        y = np.zeros(count, dtype)
-        comm.Scatter(own, y, root)
+        y = np.zeros(length, kind)
+        there(own, y)
         return y
 
-    def back(cotangent: Any) -> Any:
-        c = np.zeros(length, kind)
-        comm.Gather(cotangent, c, root)
+    def transposed(cotangent: Any) -> Any:
+        c = np.zeros(count, dtype)
+        back(cotangent, c)
         return c
 
-    put(recvbuf, linear(forth, back, x))
+    put(recvbuf, linear(forth, transposed, x))
 
 
 def allgather(comm: Any, sendbuf: Any, recvbuf: Any) -> None:
     if sendbuf is MPI.IN_PLACE:
         primitives.refuse("the derivative of `Allgather` in place", "send a copy")
-    need_array(recvbuf)
-    x = elements_of(sendbuf)
-    count, dtype = x.size, x.dtype
-    length, kind = recvbuf.size, recvbuf.dtype
-
-    def forth(own: Any) -> Any:
-        y = np.zeros(length, kind)
-        comm.Allgather(own, y)
-        return y
-
-    def back(cotangent: Any) -> Any:
-        c = np.zeros(count, dtype)
-        comm.Reduce_scatter_block(cotangent, c, MPI.SUM)
-        return c
-
-    put(recvbuf, linear(forth, back, x))
+    exchange(lambda own, y: comm.Allgather(own, y), lambda c, own: comm.Reduce_scatter_block(c, own, MPI.SUM), elements_of(sendbuf), recvbuf)
 
 
 def alltoall(comm: Any, sendbuf: Any, recvbuf: Any) -> None:
-    need_array(recvbuf)
     x = elements_of(recvbuf if sendbuf is MPI.IN_PLACE else sendbuf)
-    count, dtype = x.size, x.dtype
-    length, kind = recvbuf.size, recvbuf.dtype
-
-    def forth(own: Any) -> Any:
-        y = np.zeros(length, kind)
-        comm.Alltoall(own, y)
-        return y
-
-    def back(cotangent: Any) -> Any:
-        c = np.zeros(count, dtype)
-        comm.Alltoall(cotangent, c)
-        return c
-
-    put(recvbuf, linear(forth, back, x))
+    exchange(lambda own, y: comm.Alltoall(own, y), lambda c, own: comm.Alltoall(c, own), x, recvbuf)
 
 
 def reduce_scatter_block(comm: Any, sendbuf: Any, recvbuf: Any, op: Any) -> None:
     need_sum(op, "Reduce_scatter_block")
     if sendbuf is MPI.IN_PLACE:
         primitives.refuse("the derivative of `Reduce_scatter_block` in place", "receive into an array of its own")
-    need_array(recvbuf)
-    x = elements_of(sendbuf)
-    count, dtype = x.size, x.dtype
-    length, kind = recvbuf.size, recvbuf.dtype
-
-    def forth(own: Any) -> Any:
-        y = np.zeros(length, kind)
-        comm.Reduce_scatter_block(own, y, MPI.SUM)
-        return y
-
-    def back(cotangent: Any) -> Any:
-        c = np.zeros(count, dtype)
-        comm.Allgather(cotangent, c)
-        return c
-
-    put(recvbuf, linear(forth, back, x))
+    exchange(lambda own, y: comm.Reduce_scatter_block(own, y, MPI.SUM), lambda c, own: comm.Allgather(c, own), elements_of(sendbuf), recvbuf)
