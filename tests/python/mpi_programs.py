@@ -368,6 +368,21 @@ def other_modes(comm, x):
     return y, z, w, sums, before if comm.rank > 0 else x, found, MPI.Is_initialized()
 
 
+@program(lambda comm: (comm, numbers(comm), MPI.Status()))
+def buffered_and_cancelled(comm, x, status):
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    y = np.empty_like(x)
+    comm.Bsend(x, right, 1)
+    comm.Recv(y, left, 1)
+    comm.Ibsend(2 * x, right, 2).Wait()
+    comm.Recv(y, left, 2, status)
+    count = status.Get_elements(MPI.DOUBLE)
+    never = comm.Irecv(np.empty_like(x), left, 78)
+    never.Cancel()
+    never.Wait(status)
+    return y, count, status.Is_cancelled()
+
+
 @program(lambda comm: (comm, numbers(comm)))
 def nobody(comm, x):
     y = x.copy()
@@ -547,6 +562,7 @@ def equal(a, b):
 
 def main(names):
     comm = MPI.COMM_WORLD
+    MPI.Attach_buffer(np.zeros(1 << 16, np.uint8))
     failed = 0
     for name, f, make in PROGRAMS:
         if names and name not in names:
