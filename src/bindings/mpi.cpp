@@ -7,7 +7,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "bindings/interrupts.h"
@@ -135,6 +137,57 @@ int32_t ingot_mpi_receive(void* request, void* status) {
   }
 }
 
+namespace {
+
+/// Part of the closed list of process-wide state. What derivatives leave that an exception ended stays in it:
+/// MPI may still write there.
+struct Parcels {
+  std::mutex mutex;
+  int64_t last = 0;
+  std::unordered_map<int64_t, std::vector<char>> by_number;
+};
+Parcels& parcels() {
+  static Parcels all;
+  return all;
+}
+
+constexpr int64_t kBytesOfRequest = 16;
+
+}  // namespace
+
+int32_t ingot_mpi_parcel(int64_t bytes, const void* elements, int64_t* made) {
+  std::vector<char> parcel(static_cast<size_t>(kBytesOfRequest + bytes));
+  if (elements != nullptr && bytes > 0)
+    std::memcpy(parcel.data() + kBytesOfRequest, elements, static_cast<size_t>(bytes));
+  const std::scoped_lock lock(parcels().mutex);
+  *made = ++parcels().last;
+  parcels().by_number.emplace(*made, std::move(parcel));
+  return 0;
+}
+
+int32_t ingot_mpi_find(int64_t number, int64_t* address) {
+  const std::scoped_lock lock(parcels().mutex);
+  const auto found = parcels().by_number.find(number);
+  if (found == parcels().by_number.end()) return 1;
+  *address = reinterpret_cast<int64_t>(found->second.data());
+  return 0;
+}
+
+int32_t ingot_mpi_unpack(int64_t number, int64_t bytes, void* elements) {
+  std::vector<char> parcel;
+  {
+    const std::scoped_lock lock(parcels().mutex);
+    const auto found = parcels().by_number.find(number);
+    if (found == parcels().by_number.end()) return 1;
+    parcel = std::move(found->second);
+    parcels().by_number.erase(found);
+  }
+  const auto held = static_cast<int64_t>(parcel.size()) - kBytesOfRequest;
+  if (const int64_t copied = std::min(bytes, held); copied > 0)
+    std::memcpy(elements, parcel.data() + kBytesOfRequest, static_cast<size_t>(copied));
+  return 0;
+}
+
 void bind_mpi(nb::module_& m) {
   m.def(
       "is_handle", [](nb::handle object) { return is_handle(object.ptr()); }, "object"_a.none(),
@@ -148,11 +201,16 @@ void bind_mpi(nb::module_& m) {
         set_mpi({reinterpret_cast<MpiLibrary::Test*>(test),         // NOLINT
                  reinterpret_cast<MpiLibrary::OfRequest*>(cancel),  // NOLINT
                  reinterpret_cast<MpiLibrary::Wait*>(wait)});       // NOLINT
-        return nb::make_tuple(reinterpret_cast<uintptr_t>(&ingot_mpi_receive),
-                              reinterpret_cast<uintptr_t>(&ingot_mpi_count));
+        nb::dict own;
+        own["receive"] = reinterpret_cast<uintptr_t>(&ingot_mpi_receive);
+        own["count"] = reinterpret_cast<uintptr_t>(&ingot_mpi_count);
+        own["parcel"] = reinterpret_cast<uintptr_t>(&ingot_mpi_parcel);
+        own["find"] = reinterpret_cast<uintptr_t>(&ingot_mpi_find);
+        own["unpack"] = reinterpret_cast<uintptr_t>(&ingot_mpi_unpack);
+        return own;
       },
       "test"_a, "cancel"_a, "wait"_a,
-      "Sets functions of the MPI library; returns the functions `receive` and `count`.");
+      "Sets functions of the MPI library; returns the addresses of the functions here, by name.");
 }
 
 }  // namespace ingot::bindings

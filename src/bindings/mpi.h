@@ -48,6 +48,16 @@ inline constexpr int32_t kInterrupted = -1;
 /// receives are not interrupted: the memory of the others would be gone.
 extern "C" int32_t ingot_mpi_count(int64_t by);
 
+/// Parcels: memory of messages that derivatives have on their way, under numbers, which tangents and
+/// cotangents can be. The request, in 16 bytes, is followed by the elements.
+///
+/// Makes one of so many bytes of elements, copied from `elements` if that is not null: `made` is its number.
+extern "C" int32_t ingot_mpi_parcel(int64_t bytes, const void* elements, int64_t* made);
+/// Where a parcel is; 1: there is none of the number.
+extern "C" int32_t ingot_mpi_find(int64_t number, int64_t* address);
+/// Copies so many bytes of its elements, at most all, and frees it.
+extern "C" int32_t ingot_mpi_unpack(int64_t number, int64_t bytes, void* elements);
+
 void bind_mpi(nanobind::module_& m);
 
 }  // namespace ingot::bindings

@@ -168,6 +168,90 @@ def numbers_of_numpy(x):
     return x * (y[0] + z[0])
 
 
+def pending(x):
+    y = np.zeros(x.shape)
+    r = comm.Irecv(y, left, 3)
+    s = comm.Isend(np.sin(x), right, 3)
+    z = x * x
+    r.Wait()
+    s.Wait()
+    return y * x + z
+
+
+def halos(x):
+    up = comm.rank - 1 if comm.rank > 0 else MPI.PROC_NULL
+    down = comm.rank + 1 if comm.rank < comm.size - 1 else MPI.PROC_NULL
+    u = x * x
+    for step in range(3):
+        requests = [comm.Irecv(u[:1], up), comm.Irecv(u[-1:], down), comm.Isend(u[1:2], up), comm.Isend(u[-2:-1], down)]
+        new = np.zeros_like(u)
+        new[1:-1] = 0.5 * u[1:-1] + 0.25 * x[1:-1]
+        MPI.Request.Waitall(requests)
+        new[1:-1] += 0.25 * (u[2:] * u[:-2])
+        u[1:-1] = new[1:-1]
+    return u
+
+
+def counted(x):
+    y = np.zeros(6)
+    y[4:] = x[:2]
+    comm.Sendrecv([x * 2, 2], right, 0, [y, (2, 1)], left, 0)
+    r = comm.Irecv([y, (2, 2), MPI.DOUBLE], left, 7)
+    comm.Send([x, (2, 1), MPI.DOUBLE], right, 7)
+    r.Wait()
+    comm.Allreduce([x * x, 2], [y, 2])
+    comm.Sendrecv_replace(y, right, 1, left, 1)
+    return y * y
+
+
+def scans(x):
+    y, z = np.zeros(4), x * 3
+    comm.Scan(np.sin(x), y)
+    comm.Exscan(x * x, z)
+    return y * z
+
+
+def blocks(x):
+    counts = np.arange(comm.size) % 2 + 1
+    mine = counts[comm.rank]
+    total = int(counts.sum())
+    rows = np.zeros(total + 2)
+    rows[:] = x[0]
+    places = np.zeros(comm.size, np.int64)
+    for i in range(1, comm.size):
+        places[i] = places[i - 1] + counts[i - 1]
+    comm.Gatherv(x[:mine] * x[0], [rows, (counts, places + 1)], 0)
+    back = np.zeros(mine)
+    comm.Scatterv([np.sin(rows), counts], back, root=0)
+    every = np.zeros(total)
+    comm.Allgatherv(back, [every, counts])
+    own = np.zeros(mine)
+    comm.Reduce_scatter(every * every, own, counts)
+    other = np.zeros(comm.size)
+    ones = np.ones(comm.size, np.int64)
+    comm.Alltoallv([np.cos(every[: comm.size]), ones], [other, ones])
+    return np.concatenate((x[:mine] * own, other))
+
+
+def from_anyone_at_last(x):
+    """Ranks whose messages have been received are on their way back before others have sent theirs."""
+    y = np.zeros(x.shape)
+    comm.Barrier()
+    if comm.rank == 0:
+        total = x.copy()
+        for _ in range(comm.size - 1):
+            comm.Recv(y, MPI.ANY_SOURCE, 4)
+            total += y * y
+        return total
+    if comm.rank % 2 == 0:
+        z = np.zeros(1)
+        comm.Recv(z, comm.rank - 1, 8)
+    comm.Send(x * 2, 0, 4)
+    if comm.rank % 2 == 1 and comm.rank + 1 < comm.size:
+        comm.Send(np.ones(1), comm.rank + 1, 8)
+    return x
+
+
 RANK = comm.rank  # known when compiling
 
 
@@ -197,7 +281,7 @@ FUNCTIONS = [
     nothing_varies_at_one_rank, nothing_is_given_back,
     halo, less_than_the_buffer_takes, orders_of_memory, numbers_of_numpy,
     sendrecv, send_and_recv, from_anyone, bcast, reduce, allreduce, largest, gather_and_scatter, only_at_the_root, allgather, alltoall, in_a_loop,
-    of_complex_numbers,
+    of_complex_numbers, pending, halos, counted, scans, blocks, from_anyone_at_last,
 ]  # fmt: skip
 
 
@@ -208,6 +292,17 @@ def summed(value):
 def differences(f, x, t):
     h = 1e-6
     return (f(x + h * t) - f(x - h * t)) / (2 * h)
+
+
+def second(x, t):
+    """Of `pending`: differences of gradients, and the derivatives of gradients in both modes."""
+
+    def slope(x):
+        return ingot.grad(lambda x: pending(x).sum())(x)
+
+    expected = differences(slope, x, t)
+    forward, reverse = ingot.jvp(slope, (x,), (t,))[1], ingot.grad(lambda x: slope(x) @ t)(x)
+    return np.allclose(forward, expected, atol=1e-6) and np.allclose(reverse, expected, atol=1e-6)
 
 
 def main():
@@ -230,6 +325,9 @@ def main():
             failed += 1
             print(f"rank {comm.rank}: {f.__name__}: a message is left", file=sys.stderr, flush=True)
         comm.Barrier()
+    if comm.size == 2 and not second(rng.normal(size=4), rng.normal(size=4)):
+        failed += 1
+        print(f"rank {comm.rank}: second derivatives differ", file=sys.stderr, flush=True)
     print(f"rank {comm.rank}: {len(FUNCTIONS)} functions, {failed} differ", flush=True)
     return failed
 

@@ -18,7 +18,7 @@ EXAMPLES = [
     (lambda c, x: c.allreduce(x), SELF, X),
     (lambda c, r: c.Allreduce(MPI.IN_PLACE, r), SELF, RECORDS),
     (lambda c, r: c.Allgatherv(r, r), SELF, RECORDS),
-    (of_derivative(lambda c, x: c.Allreduce(MPI.IN_PLACE, [x, 3])), SELF, X),
+    (of_derivative(lambda c, x: c.Allreduce(MPI.IN_PLACE, [x, 3, MPI.BYTE])), SELF, X),
     (of_derivative(lambda c, x: c.Allreduce(x, x.copy(), MPI.PROD)), SELF, X),
     (of_derivative(lambda c, x: c.Allgather(MPI.IN_PLACE, x)), SELF, X),
     (of_derivative(lambda c, x: c.Gather(MPI.IN_PLACE, x)), SELF, X),
@@ -26,5 +26,8 @@ EXAMPLES = [
     (of_derivative(lambda c, x: c.Reduce_scatter_block(MPI.IN_PLACE, x)), SELF, X),
     (lambda c, x: c.Send(b"abc", 0), SELF, X),
     (lambda a, b, s: MPI.Request.Waitall([a, b], [s]), MPI.Request(), MPI.Request(), MPI.Status()),
-    (of_derivative(lambda c, x: c.Scan(x, x.copy())), SELF, X),
+    (of_derivative(lambda c, x: c.Iallreduce(x, x.copy()).Wait()), SELF, X),
+    (of_derivative(lambda c, x: c.Send_init(x, 0).Start()), SELF, X),
+    (of_derivative(lambda c, x: c.Irecv(x, 0).Test()), SELF, X),
+    (of_derivative(lambda c, x: MPI.Request.Testall([c.Irecv(x, 0)])), SELF, X),
 ]

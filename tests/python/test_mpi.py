@@ -500,8 +500,8 @@ PROGRAM = re.compile(r"^```py\n# (\w+\.py): mpiexec -n (\d) python \1\n(.*?)^```
 
 def test_programs_of_the_guide_run(tmp_path):
     found = PROGRAM.findall((DOCS / "guides" / "mpi.md").read_text())
-    assert [name for name, _, _ in found] == ["pi.py", "halo.py", "fit.py"]
-    expected = {"pi.py": "3.141592653598", "halo.py": "(66, 64)", "fit.py": "[ 1.  -2.   0.5]"}
+    assert [name for name, _, _ in found] == ["pi.py", "halo.py", "fit.py", "slope.py"]
+    expected = {"pi.py": "3.141592653598", "halo.py": "(66, 64)", "fit.py": "[ 1.  -2.   0.5]", "slope.py": "[-16.   0.   0.   0.]"}
     for name, _, text in found:
         (tmp_path / name).write_text(text)
         code, out, errors = ended(start(2, tmp_path / name), 60)

@@ -27,6 +27,7 @@ _OWN = (
     "STATUS_IGNORE",  # the address of a status that nobody reads
     "NEED_MAIN_THREAD",  # 1: MPI's functions may be called by the main thread alone
     "SOURCE", "TAG", "ERROR",  # where a status has them, in ints
+    "TAG_UB",  # the largest tag
     "HANDLE_MASK",  # the bits of a handle, of the eight bytes that compiled code has for it
 )  # fmt: skip
 
@@ -77,10 +78,10 @@ def hold(request: Any, buffers: tuple[Any, ...]) -> None:
 
 
 def address_of(name: str) -> tuple[int, int]:
-    """The address of one of the library's functions, or of `receive` and `count`. From the first on, `exits` watches for exceptions."""
+    """The address of one of the library's functions, or of those of `bindings/mpi.h`. From the first on, `exits` watches for exceptions."""
     if not _addresses:
         own = [_function(each) for each in ("MPI_Test", "MPI_Cancel", "MPI_Wait")]
-        _addresses["receive"], _addresses["count"] = _ingot.set_mpi(*own)
+        _addresses.update(_ingot.set_mpi(*own))
         exits.watch()
     if name not in _addresses:
         _addresses[name] = _function(name)
@@ -113,6 +114,8 @@ def _own_value(mpi: Any, name: str) -> int:
         return ctypes.addressof(_ignored)
     if name == "NEED_MAIN_THREAD":
         return int(mpi.Query_thread() < mpi.THREAD_SERIALIZED)
+    if name == "TAG_UB":
+        return int(mpi.COMM_WORLD.Get_attr(mpi.TAG_UB))
     if name == "HANDLE_MASK":
         return 2**32 - 1 if mpi._sizeof(mpi.COMM_SELF) == 4 else -1
     return _place_in_status(mpi, name.capitalize())

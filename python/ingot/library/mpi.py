@@ -15,7 +15,7 @@ import numpy as np
 from .._routines.mpi import hold
 from . import mpi_collectives as collectives
 from . import mpi_derivatives as derivatives
-from . import primitives
+from . import mpi_pending, primitives
 from .mpi_messages import Handle, an_int, checked, counts_of, datatype_of, message, need_contiguous, received_from, run, same_handles, sent_to, unpack, value
 
 MPI: Any = sys.modules.get("mpi4py.MPI")
@@ -138,23 +138,35 @@ class Request(Handle):
     """What has been started. `buffers`: the memory that it sends from and receives into, which stays until it has ended."""
 
     buffers: tuple[Any, ...] = ()
+    wait: Any = None
+    """Of a message with derivatives: what waits for it, given a status or None."""
 
     def Wait(self, status: Any = None) -> bool:
+        if self.wait is not None:
+            self.wait(status)
+            return True
         is_counted = len(self.buffers) > 0 and not same_handles(self._handle[0], value("REQUEST_NULL"))
         run("MPI_Wait", self._handle, status_of(status), *self.buffers)
         if is_counted and same_handles(self._handle[0], value("REQUEST_NULL")):
             pending(-1)
         return True
 
+    def need_no_derivative(self, name: str) -> None:
+        if self.wait is not None:
+            primitives.refuse(f"`{name}` of a message whose derivative is taken", "use Wait or Waitall")
+
     def Test(self, status: Any = None) -> bool:
+        self.need_no_derivative("Test")
         flag = np.zeros(1, np.int32)
         run("MPI_Test", self._handle, flag, status_of(status), *self.buffers)
         return bool(flag[0] != 0)
 
     def Cancel(self) -> None:
+        self.need_no_derivative("Cancel")
         run("MPI_Cancel", self._handle)
 
     def Free(self) -> None:
+        self.need_no_derivative("Free")
         run("MPI_Request_free", self._handle)
 
     def __bool__(self) -> bool:
@@ -275,15 +287,19 @@ class Comm(Handle):
         recvtag = tag_of(recvtag)
         dest = an_int(dest)
         if derivatives.is_derived(buf):
-            derivatives.refuse("Sendrecv_replace")
+            derivatives.sendrecv(self, buf, dest, an_int(sendtag), buf, source, recvtag, status)
+            return
         elements, count, datatype, whole = message(buf, writes=True, reads=True)
         run("MPI_Sendrecv_replace", elements, count, datatype, dest, an_int(sendtag), source, recvtag, self._handle[0], status_of(status))
         unpack(whole, elements)
 
     def start(self, kind: Any, function: str, buf: Any, rank: Any, tag: Any, writes: bool) -> Any:
-        if derivatives.is_derived(buf):
-            derivatives.refuse(function.removeprefix("MPI_"))
         need_contiguous(buf)
+        if derivatives.is_derived(buf):
+            if kind is not Request:
+                derivatives.refuse(function.removeprefix("MPI_"))
+            wait = mpi_pending.irecv(self, buf, rank, tag) if writes else mpi_pending.isend(self, function, buf, rank, tag)
+            return primitives.instance(Request, ("_handle", "wait"), (np.zeros(1, np.int64), wait))
         elements, count, datatype, _ = received_from(buf, rank) if writes else sent_to(buf, rank)
         request = np.zeros(1, np.int64)
         run(function, elements, count, datatype, rank, tag, self._handle[0], request)

@@ -10,7 +10,7 @@ import numpy as np
 from .._routines.mpi import OPS
 from . import mpi_derivatives as derivatives
 from . import primitives
-from .mpi_messages import an_int, array_of, buffer_of, bytes_of_element, counts_of, message, need_contiguous, need_writable, run, same_handles, unpack, value, vector
+from .mpi_messages import an_int, array_of, buffer_of, bytes_of_element, counts_of, is_in_place, message, need_contiguous, need_writable, run, same_handles, unpack, value, vector
 
 MPI: Any = sys.modules.get("mpi4py.MPI")
 SUM: Any = None if MPI is None else MPI.SUM
@@ -24,10 +24,6 @@ def op_of(op: Any) -> int:
         if op is known:
             return value(name)
     raise TypeError(f"Argument 'op' has incorrect type (expected mpi4py.MPI.Op, got {type(op).__name__})")
-
-
-def is_in_place(msg: Any) -> bool:
-    return not isinstance(msg, (tuple, list)) and msg is MPI.IN_PLACE
 
 
 def nothing() -> Any:
@@ -107,7 +103,8 @@ def Gather(self: Any, sendbuf: Any, recvbuf: Any, root: Any = 0) -> None:
 
 def Scatterv(self: Any, sendbuf: Any, recvbuf: Any, root: Any = 0) -> None:
     if derivatives.is_derived(sendbuf, recvbuf):
-        derivatives.refuse("Scatterv")
+        derivatives.scatterv(self, sendbuf, recvbuf, an_int(root))
+        return
     root = an_int(root)
     blocks = self.Get_size()
     if self.Get_rank() != root:
@@ -129,7 +126,8 @@ def Scatterv(self: Any, sendbuf: Any, recvbuf: Any, root: Any = 0) -> None:
 
 def Gatherv(self: Any, sendbuf: Any, recvbuf: Any, root: Any = 0) -> None:
     if derivatives.is_derived(sendbuf, recvbuf):
-        derivatives.refuse("Gatherv")
+        derivatives.gatherv(self, sendbuf, recvbuf, an_int(root))
+        return
     root = an_int(root)
     blocks = self.Get_size()
     if self.Get_rank() != root:
@@ -163,7 +161,8 @@ def Allgather(self: Any, sendbuf: Any, recvbuf: Any) -> None:
 
 def Allgatherv(self: Any, sendbuf: Any, recvbuf: Any) -> None:
     if derivatives.is_derived(sendbuf, recvbuf):
-        derivatives.refuse("Allgatherv")
+        derivatives.allgatherv(self, sendbuf, recvbuf)
+        return
     elements, counts, places, of_received, whole = vector(recvbuf, self.Get_size(), True)
     if is_in_place(sendbuf):
         run("MPI_Allgatherv", value("IN_PLACE"), 0, value("BYTE"), elements, counts, places, of_received, self._handle[0])
@@ -189,7 +188,8 @@ def Alltoall(self: Any, sendbuf: Any, recvbuf: Any) -> None:
 
 def Alltoallv(self: Any, sendbuf: Any, recvbuf: Any) -> None:
     if derivatives.is_derived(sendbuf, recvbuf):
-        derivatives.refuse("Alltoallv")
+        derivatives.alltoallv(self, sendbuf, recvbuf)
+        return
     blocks = self.Get_size()
     elements, most, to, of_received, whole = vector(recvbuf, blocks, True)
     if is_in_place(sendbuf):
@@ -243,13 +243,15 @@ def Allreduce(self: Any, sendbuf: Any, recvbuf: Any, op: Any = SUM) -> None:
 
 def Scan(self: Any, sendbuf: Any, recvbuf: Any, op: Any = SUM) -> None:
     if derivatives.is_derived(sendbuf, recvbuf):
-        derivatives.refuse("Scan")
+        derivatives.scan(self, sendbuf, recvbuf, op)
+        return
     combined(self, "MPI_Scan", sendbuf, recvbuf, op)
 
 
 def Exscan(self: Any, sendbuf: Any, recvbuf: Any, op: Any = SUM) -> None:
     if derivatives.is_derived(sendbuf, recvbuf):
-        derivatives.refuse("Exscan")
+        derivatives.exscan(self, sendbuf, recvbuf, op)
+        return
     combined(self, "MPI_Exscan", sendbuf, recvbuf, op)
 
 
@@ -275,7 +277,8 @@ def Reduce_scatter_block(self: Any, sendbuf: Any, recvbuf: Any, op: Any = SUM) -
 
 def Reduce_scatter(self: Any, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = SUM) -> None:
     if derivatives.is_derived(sendbuf, recvbuf):
-        derivatives.refuse("Reduce_scatter")
+        derivatives.reduce_scatter(self, sendbuf, recvbuf, recvcounts, op)
+        return
     blocks, rank = self.Get_size(), self.Get_rank()
     elements, count, datatype, whole = reduced(recvbuf, True, True)
     counts = np.empty(blocks, np.int32)

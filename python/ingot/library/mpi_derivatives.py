@@ -16,24 +16,24 @@ import numpy as np
 
 from . import primitives
 from .derivatives import is_inexact, with_rules
+from .mpi_messages import CONSTANTS, DTYPES, bounds_of, buffer_of, counts_of, is_in_place, parts_of, value, vector
 
 MPI: Any = sys.modules.get("mpi4py.MPI")
 
 
-def is_derived(*buffers: Any) -> bool:
-    """Whether messages of these buffers have derivatives."""
+def is_derived(*messages: Any) -> bool:
+    """Whether messages have derivatives."""
     if len(primitives.derivatives()) == 0:
         return False
-    for x in buffers:
-        if isinstance(x, (tuple, list)):
-            primitives.refuse("the derivative of a message with a count or datatype", "pass the part of the array that is sent")
+    for msg in messages:
+        x = buffer_of(msg)
         if isinstance(x, (np.ndarray, np.generic)) and is_inexact(x):
             return True
     return False
 
 
 def refuse(what: str) -> None:
-    primitives.refuse(f"the derivative of `{what}`", "use Send, Recv, Sendrecv, Bcast, Reduce, Allreduce, Gather, Scatter, Allgather or Alltoall")
+    primitives.refuse(f"the derivative of `{what}`", "use a call that has one, as Send, Isend, Irecv and Wait, Allreduce or Gatherv")
 
 
 def elements_of(x: Any) -> Any:
@@ -51,6 +51,48 @@ def put(x: Any, elements: Any) -> None:
         x.T[...] = elements.reshape(x.T.shape)
     else:
         x[...] = elements.reshape(x.shape)
+
+
+def part_of(msg: Any, blocks: int = 1) -> Any:
+    """The elements of a buffer that a message has, as `elements_of`."""
+    buf, count, displ, datatype = parts_of(msg)
+    x = elements_of(buf)
+    need_own(datatype, x)
+    if count is None and displ is None:
+        return x
+    first, length = bounds_of(count, displ, x.size, blocks)
+    return x[first : first + length * blocks]
+
+
+def need_own(datatype: Any, x: Any) -> None:
+    if datatype is not None and not is_own(datatype, x):
+        primitives.refuse("the derivative of a message of another datatype than the array's", "pass the part of the array that is sent")
+
+
+def is_own(datatype: Any, x: Any) -> bool:
+    if isinstance(datatype, str):
+        return datatype in MPI._typedict and is_own(MPI._typedict[datatype], x)
+    for known, name in CONSTANTS:
+        if datatype is known:
+            return name == DTYPES[x.dtype.name]
+    return False
+
+
+def put_part(msg: Any, elements: Any, blocks: int = 1) -> None:
+    """Makes them the elements that a message has of a buffer."""
+    buf, count, displ, _ = parts_of(msg)
+    if count is None and displ is None:
+        put(buf, elements)
+        return
+    x = elements_of(buf)
+    first, length = bounds_of(count, displ, x.size, blocks)
+    x[first : first + length * blocks] = elements
+    put(buf, x)
+
+
+def back_tag(tag: int) -> int:
+    """The tag of what goes back: not that of a message which another rank may still wait for from any source."""
+    return value("TAG_UB") - tag
 
 
 def tangent_of(x: Any, tangent: Any) -> Any:
@@ -84,7 +126,7 @@ def need_array(x: Any) -> None:
 
 
 def send(comm: Any, function: str, buf: Any, dest: int, tag: int) -> None:
-    x = elements_of(buf)
+    x = part_of(buf)
     count, dtype = x.size, x.dtype
 
     def forth(own: Any) -> Any:
@@ -93,14 +135,20 @@ def send(comm: Any, function: str, buf: Any, dest: int, tag: int) -> None:
 
     def back(cotangent: Any) -> Any:
         c = np.zeros(count, dtype)
-        comm.Recv(c, dest, tag)
+        comm.Recv(c, dest, back_tag(tag))
         return c
 
     linear(forth, back, x)
 
 
-def tag_back(came: Any) -> int:
-    """The tag for the way back: from no rank there is none."""
+def need_one(source: int, tag: int) -> None:
+    """Cotangents come while other ranks may still wait for messages, which those from any source with any tag would match."""
+    if source == value("ANY_SOURCE") and tag == value("ANY_TAG"):
+        raise ValueError("the derivative, in reverse mode, of a receive from any source with any tag: give the tag or the source")
+
+
+def tag_of(came: Any) -> int:
+    """The tag of what came: from no rank there is none."""
     return came.Get_tag() if came.Get_source() != MPI.PROC_NULL else 0
 
 
@@ -117,9 +165,9 @@ def kept_after(count: Any, x: Any) -> Any:
 
 def recv(comm: Any, buf: Any, source: int, tag: int, status: Any) -> None:
     """The cotangent of what came goes to the rank that it came from; what stays of the buffer has its own."""
-    need_array(buf)
+    need_array(buffer_of(buf))
     came = status if status is not None else MPI.Status()
-    itemsize = buf.dtype.itemsize
+    itemsize = buffer_of(buf).dtype.itemsize
 
     def forth(old: Any) -> Any:
         y = old.copy()
@@ -129,25 +177,26 @@ def recv(comm: Any, buf: Any, source: int, tag: int, status: Any) -> None:
     def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
         y = forth(primals[0])
         t = tangent_of(primals[0], tangents[0])
-        comm.Recv(t, came.Get_source(), tag_back(came))
+        comm.Recv(t, came.Get_source(), tag_of(came))
         return y, t
 
     def there(old: Any) -> tuple[Any, ...]:
+        need_one(source, tag)
         y = forth(old)
-        return y, (came.Get_source(), tag_back(came), count_of(came, itemsize))
+        return y, (came.Get_source(), tag_of(came), count_of(came, itemsize))
 
     def and_back(kept: Any, cotangent: Any) -> tuple[Any, ...]:
-        comm.Send(cotangent[: kept[2]], kept[0], kept[1])
+        comm.Send(cotangent[: kept[2]], kept[0], back_tag(kept[1]))
         return (kept_after(kept[2], cotangent),)
 
-    put(buf, with_rules(forth, rule, there, and_back, (elements_of(buf),), True))
+    put_part(buf, with_rules(forth, rule, there, and_back, (part_of(buf),), True))
 
 
 def sendrecv(comm: Any, sendbuf: Any, dest: int, sendtag: int, recvbuf: Any, source: int, recvtag: int, status: Any) -> None:
-    need_array(recvbuf)
+    need_array(buffer_of(recvbuf))
     came = status if status is not None else MPI.Status()
-    x = elements_of(sendbuf)
-    count, dtype, itemsize = x.size, x.dtype, recvbuf.dtype.itemsize
+    x = part_of(sendbuf)
+    count, dtype, itemsize = x.size, x.dtype, buffer_of(recvbuf).dtype.itemsize
 
     def forth(own: Any, old: Any) -> Any:
         y = old.copy()
@@ -157,23 +206,24 @@ def sendrecv(comm: Any, sendbuf: Any, dest: int, sendtag: int, recvbuf: Any, sou
     def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
         y = forth(*primals)
         t = tangent_of(primals[1], tangents[1])
-        comm.Sendrecv(tangent_of(primals[0], tangents[0]), dest, sendtag, t, came.Get_source(), tag_back(came))
+        comm.Sendrecv(tangent_of(primals[0], tangents[0]), dest, sendtag, t, came.Get_source(), tag_of(came))
         return y, t
 
     def there(own: Any, old: Any) -> tuple[Any, ...]:
+        need_one(source, recvtag)
         y = forth(own, old)
-        return y, (came.Get_source(), tag_back(came), count_of(came, itemsize))
+        return y, (came.Get_source(), tag_of(came), count_of(came, itemsize))
 
     def and_back(kept: Any, cotangent: Any) -> tuple[Any, ...]:
         c = np.zeros(count, dtype)
-        comm.Sendrecv(cotangent[: kept[2]], kept[0], kept[1], c, dest, sendtag)
+        comm.Sendrecv(cotangent[: kept[2]], kept[0], back_tag(kept[1]), c, dest, back_tag(sendtag))
         return c, kept_after(kept[2], cotangent)
 
-    put(recvbuf, with_rules(forth, rule, there, and_back, (x, elements_of(recvbuf)), True))
+    put_part(recvbuf, with_rules(forth, rule, there, and_back, (x, part_of(recvbuf)), True))
 
 
 def bcast(comm: Any, buf: Any, root: int) -> None:
-    need_array(buf)
+    need_array(buffer_of(buf))
 
     def forth(x: Any) -> Any:
         y = x.copy()
@@ -185,9 +235,9 @@ def bcast(comm: Any, buf: Any, root: int) -> None:
         comm.Reduce(cotangent, c, MPI.SUM, root)
         return c
 
-    y = linear(forth, back, elements_of(buf))
-    if comm.Get_rank() != root or not primitives.may_be_read_only(buf):
-        put(buf, y)
+    y = linear(forth, back, part_of(buf))
+    if comm.Get_rank() != root or not primitives.may_be_read_only(buffer_of(buf)):
+        put_part(buf, y)
 
 
 def need_sum(op: Any, name: str) -> None:
@@ -195,10 +245,15 @@ def need_sum(op: Any, name: str) -> None:
         primitives.refuse(f"the derivative of `{name}` by another op than MPI.SUM", "write it with Allgather")
 
 
+def need_two(name: str, *messages: Any) -> None:
+    for msg in messages:
+        if is_in_place(msg):
+            primitives.refuse(f"the derivative of `{name}` in place", "send a copy, or receive into an array of its own")
+
+
 def reduce(comm: Any, sendbuf: Any, recvbuf: Any, op: Any, root: int) -> None:
     need_sum(op, "Reduce")
-    is_in_place = sendbuf is MPI.IN_PLACE
-    if is_in_place and comm.Get_rank() != root:
+    if is_in_place(sendbuf) and comm.Get_rank() != root:
         raise TypeError("message: expecting buffer or list/tuple")
 
     def forth(x: Any) -> Any:
@@ -211,27 +266,34 @@ def reduce(comm: Any, sendbuf: Any, recvbuf: Any, op: Any, root: int) -> None:
         comm.Bcast(c, root)
         return c
 
-    y = linear(forth, back, elements_of(recvbuf if is_in_place else sendbuf))
+    y = linear(forth, back, part_of(recvbuf if is_in_place(sendbuf) else sendbuf))
     if comm.Get_rank() == root:
         need_same(y, recvbuf)
-        put(recvbuf, y)
+        put_part(recvbuf, y)
 
 
 def need_same(y: Any, recvbuf: Any) -> None:
     """Raises what the call without derivatives does."""
-    need_array(recvbuf)
-    if y.dtype != recvbuf.dtype:
+    need_array(buffer_of(recvbuf))
+    into = part_of(recvbuf)
+    if y.dtype != into.dtype:
         raise ValueError("mismatch in send and receive MPI datatypes")
-    if y.size != recvbuf.size:
-        raise ValueError(f"mismatch in send count {y.size} and receive count {recvbuf.size}")
+    if y.size != into.size:
+        raise ValueError(f"mismatch in send count {y.size} and receive count {into.size}")
+
+
+def reduced(sendbuf: Any, recvbuf: Any) -> Any:
+    """The elements of a rank that are combined with those of others, as many as are received."""
+    x = part_of(recvbuf if is_in_place(sendbuf) else sendbuf)
+    need_same(x, recvbuf)
+    return x
 
 
 def allreduce(comm: Any, sendbuf: Any, recvbuf: Any, op: Any) -> None:
-    x = elements_of(recvbuf if sendbuf is MPI.IN_PLACE else sendbuf)
-    need_same(x, recvbuf)
+    x = reduced(sendbuf, recvbuf)
     if op is not MPI.MAX and op is not MPI.MIN:
         need_sum(op, "Allreduce")
-        put(recvbuf, linear(lambda own: summed(comm, own), lambda cotangent: summed(comm, cotangent), x))
+        put_part(recvbuf, linear(lambda own: summed(comm, own), lambda cotangent: summed(comm, cotangent), x))
         return
 
     def forth(own: Any) -> Any:
@@ -255,7 +317,7 @@ def allreduce(comm: Any, sendbuf: Any, recvbuf: Any, op: Any) -> None:
     def and_back(kept: Any, cotangent: Any) -> tuple[Any, ...]:
         return (kept * summed(comm, cotangent),)
 
-    put(recvbuf, with_rules(forth, rule, there, and_back, (x,), True))
+    put_part(recvbuf, with_rules(forth, rule, there, and_back, (x,), True))
 
 
 def summed(comm: Any, x: Any) -> Any:
@@ -264,80 +326,202 @@ def summed(comm: Any, x: Any) -> Any:
     return y
 
 
-def gather(comm: Any, sendbuf: Any, recvbuf: Any, root: int) -> None:
-    is_root = comm.Get_rank() == root
-    if sendbuf is MPI.IN_PLACE:
-        primitives.refuse("the derivative of `Gather` in place", "send a copy")
-    x = elements_of(sendbuf)
-    count, dtype = x.size, x.dtype
-    length = 0
-    if is_root:
-        need_array(recvbuf)
-        length = recvbuf.size
-    kind = recvbuf.dtype if isinstance(recvbuf, np.ndarray) else dtype
+def scan(comm: Any, sendbuf: Any, recvbuf: Any, op: Any) -> None:
+    """The transpose of a sum over the ranks up to one's own is that over those from it on."""
+    need_sum(op, "Scan")
 
-    def forth(own: Any) -> Any:
-        y = np.zeros(length, kind)
-        comm.Gather(own, y, root)
+    def forth(x: Any) -> Any:
+        y = np.zeros(x.shape, x.dtype)
+        comm.Scan(x, y, MPI.SUM)
         return y
 
     def back(cotangent: Any) -> Any:
-        c = np.zeros(count, dtype)
-        comm.Scatter(cotangent, c, root)
+        c = np.zeros(cotangent.shape, cotangent.dtype)
+        backwards = comm.Split(0, -comm.Get_rank())
+        backwards.Scan(cotangent, c, MPI.SUM)
+        backwards.Free()
         return c
 
-    y = linear(forth, back, x)
-    if is_root:
-        need_array(recvbuf)
-        put(recvbuf, y)
+    put_part(recvbuf, linear(forth, back, reduced(sendbuf, recvbuf)))
+
+
+def exscan(comm: Any, sendbuf: Any, recvbuf: Any, op: Any) -> None:
+    """As `scan`; rank 0 keeps what it has in the buffer, and no cotangent comes from there."""
+    need_sum(op, "Exscan")
+
+    def forth(x: Any) -> Any:
+        y = np.zeros(x.shape, x.dtype)
+        comm.Exscan(x, y, MPI.SUM)
+        return y
+
+    def back(cotangent: Any) -> Any:
+        c = np.zeros(cotangent.shape, cotangent.dtype)
+        backwards = comm.Split(0, -comm.Get_rank())
+        backwards.Exscan(cotangent, c, MPI.SUM)
+        backwards.Free()
+        return c
+
+    y = linear(forth, back, reduced(sendbuf, recvbuf))
+    if comm.Get_rank() != 0:
+        put_part(recvbuf, y)
+
+
+def linear_into(forth: Callable[[Any, Any], None], back: Callable[[Any, Any], None], x: Any, old: Any, reached: Any) -> Any:
+    """What a call makes of a buffer's elements that it fills from others; `back` fills the cotangents of the latter.
+
+    `reached`: where, and how many, are the elements that it fills; the rest of the buffer keeps what it had.
+    """
+    count, dtype = x.size, x.dtype
+
+    def filled(own: Any, elements: Any) -> Any:
+        y = elements.copy()
+        forth(own, y)
+        return y
+
+    def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
+        y = filled(*primals)
+        return y, filled(tangent_of(primals[0], tangents[0]), tangent_of(primals[1], tangents[1]))
+
+    def there(own: Any, elements: Any) -> tuple[Any, ...]:
+        return filled(own, elements), ()
+
+    def and_back(kept: Any, cotangent: Any) -> tuple[Any, ...]:
+        c = np.zeros(count, dtype)
+        back(cotangent, c)
+        rest = cotangent.copy()
+        places, counts = reached
+        for i in range(counts.size):
+            rest[places[i] : places[i] + counts[i]] = 0
+        return c, rest
+
+    return with_rules(filled, rule, there, and_back, (x, old), True)
+
+
+def exchange(there: Callable[[Any, Any], None], back: Callable[[Any, Any], None], x: Any, recvbuf: Any, blocks: int = 1) -> None:
+    """Has a call fill the part of a buffer that a message has, and another one fill cotangents from those of the part."""
+    need_array(buffer_of(recvbuf))
+    old = part_of(recvbuf, blocks)
+    whole = np.array([old.size])
+    put_part(recvbuf, linear_into(there, back, x, old, (np.zeros(1, np.int64), whole)), blocks)
+
+
+def gather(comm: Any, sendbuf: Any, recvbuf: Any, root: int) -> None:
+    need_two("Gather", sendbuf)
+    x = part_of(sendbuf)
+    if comm.Get_rank() != root:
+        exchange(lambda own, y: comm.Gather(own, None, root), lambda c, own: comm.Scatter(None, own, root), x, np.zeros(0, x.dtype))
+    else:
+        exchange(lambda own, y: comm.Gather(own, y, root), lambda c, own: comm.Scatter(c, own, root), x, recvbuf, comm.Get_size())
 
 
 def scatter(comm: Any, sendbuf: Any, recvbuf: Any, root: int) -> None:
-    is_root = comm.Get_rank() == root
-    if recvbuf is MPI.IN_PLACE:
-        primitives.refuse("the derivative of `Scatter` in place", "receive into an array of its own")
-    need_array(recvbuf)
-    if sendbuf is None:
-        if is_root:
-            raise TypeError("message: expecting buffer or list/tuple")
-        x = np.zeros(0, recvbuf.dtype)
+    need_two("Scatter", recvbuf)
+    need_array(buffer_of(recvbuf))
+    if comm.Get_rank() != root:
+        x = np.zeros(0, buffer_of(recvbuf).dtype)
+        exchange(lambda own, y: comm.Scatter(None, y, root), lambda c, own: comm.Gather(c, None, root), x, recvbuf)
+    elif sendbuf is None:
+        raise TypeError("message: expecting buffer or list/tuple")
     else:
-        x = elements_of(sendbuf)
-    exchange(lambda own, y: comm.Scatter(own, y, root), lambda c, own: comm.Gather(c, own, root), x, recvbuf)
-
-
-def exchange(there: Callable[[Any, Any], None], back: Callable[[Any, Any], None], x: Any, recvbuf: Any) -> None:
-    """Has a call fill a buffer from elements, and another one fill their cotangents from those of the buffer."""
-    need_array(recvbuf)
-    count, dtype = x.size, x.dtype
-    length, kind = recvbuf.size, recvbuf.dtype
-
-    def forth(own: Any) -> Any:
-        y = np.zeros(length, kind)
-        there(own, y)
-        return y
-
-    def transposed(cotangent: Any) -> Any:
-        c = np.zeros(count, dtype)
-        back(cotangent, c)
-        return c
-
-    put(recvbuf, linear(forth, transposed, x))
+        x = part_of(sendbuf, comm.Get_size())
+        exchange(lambda own, y: comm.Scatter(own, y, root), lambda c, own: comm.Gather(c, own, root), x, recvbuf)
 
 
 def allgather(comm: Any, sendbuf: Any, recvbuf: Any) -> None:
-    if sendbuf is MPI.IN_PLACE:
-        primitives.refuse("the derivative of `Allgather` in place", "send a copy")
-    exchange(lambda own, y: comm.Allgather(own, y), lambda c, own: comm.Reduce_scatter_block(c, own, MPI.SUM), elements_of(sendbuf), recvbuf)
+    need_two("Allgather", sendbuf)
+    x, blocks = part_of(sendbuf), comm.Get_size()
+    exchange(lambda own, y: comm.Allgather(own, y), lambda c, own: comm.Reduce_scatter_block(c, own, MPI.SUM), x, recvbuf, blocks)
 
 
 def alltoall(comm: Any, sendbuf: Any, recvbuf: Any) -> None:
-    x = elements_of(recvbuf if sendbuf is MPI.IN_PLACE else sendbuf)
-    exchange(lambda own, y: comm.Alltoall(own, y), lambda c, own: comm.Alltoall(c, own), x, recvbuf)
+    blocks = comm.Get_size()
+    x = part_of(recvbuf if is_in_place(sendbuf) else sendbuf, blocks)
+    exchange(lambda own, y: comm.Alltoall(own, y), lambda c, own: comm.Alltoall(c, own), x, recvbuf, blocks)
 
 
 def reduce_scatter_block(comm: Any, sendbuf: Any, recvbuf: Any, op: Any) -> None:
     need_sum(op, "Reduce_scatter_block")
-    if sendbuf is MPI.IN_PLACE:
-        primitives.refuse("the derivative of `Reduce_scatter_block` in place", "receive into an array of its own")
-    exchange(lambda own, y: comm.Reduce_scatter_block(own, y, MPI.SUM), lambda c, own: comm.Allgather(c, own), elements_of(sendbuf), recvbuf)
+    need_two("Reduce_scatter_block", sendbuf)
+    x = part_of(sendbuf)
+    exchange(lambda own, y: comm.Reduce_scatter_block(own, y, MPI.SUM), lambda c, own: comm.Allgather(c, own), x, recvbuf)
+
+
+def reduce_scatter(comm: Any, sendbuf: Any, recvbuf: Any, recvcounts: Any, op: Any) -> None:
+    need_sum(op, "Reduce_scatter")
+    need_two("Reduce_scatter", sendbuf)
+    need_array(buffer_of(recvbuf))
+    counts = np.empty(comm.Get_size(), np.int32)
+    if recvcounts is None:
+        comm.Allgather(np.array([part_of(recvbuf).size], np.int32), counts)
+    else:
+        counts[...] = counts_of(recvcounts, comm.Get_size())
+    x = part_of(sendbuf)
+    exchange(lambda own, y: comm.Reduce_scatter(own, y, counts, MPI.SUM), lambda c, own: comm.Allgatherv(c, [own, counts]), x, recvbuf)
+
+
+# ---- blocks of several counts
+
+
+def blocks_of(msg: Any, blocks: int, writes: bool) -> tuple[Any, Any, Any]:
+    """The elements of a buffer, and how many each block has, and where."""
+    need_array(buffer_of(msg))
+    _, _, _, datatype = parts_of(msg, tuple)
+    x = elements_of(buffer_of(msg))
+    need_own(datatype, x)
+    _, counts, places, _, _ = vector(msg, blocks, writes)
+    return x, counts, places
+
+
+def gatherv(comm: Any, sendbuf: Any, recvbuf: Any, root: int) -> None:
+    need_two("Gatherv", sendbuf)
+    x = part_of(sendbuf)
+    if comm.Get_rank() != root:
+        exchange(lambda own, y: comm.Gatherv(own, None, root), lambda c, own: comm.Scatterv(None, own, root), x, np.zeros(0, x.dtype))
+        return
+    old, counts, places = blocks_of(recvbuf, comm.Get_size(), True)
+    y = linear_into(
+        lambda own, y: comm.Gatherv(own, [y, (counts, places)], root),
+        lambda c, own: comm.Scatterv([c, (counts, places)], own, root), x, old, (places, counts),
+    )  # fmt: skip
+    put(buffer_of(recvbuf), y)
+
+
+def scatterv(comm: Any, sendbuf: Any, recvbuf: Any, root: int) -> None:
+    need_two("Scatterv", recvbuf)
+    need_array(buffer_of(recvbuf))
+    if comm.Get_rank() != root:
+        x = np.zeros(0, buffer_of(recvbuf).dtype)
+        exchange(lambda own, y: comm.Scatterv(None, y, root), lambda c, own: comm.Gatherv(c, None, root), x, recvbuf)
+        return
+    x, counts, places = blocks_of(sendbuf, comm.Get_size(), False)
+    exchange(
+        lambda own, y: comm.Scatterv([own, (counts, places)], y, root),
+        lambda c, own: comm.Gatherv(c, [own, (counts, places)], root), x, recvbuf,
+    )  # fmt: skip
+
+
+def allgatherv(comm: Any, sendbuf: Any, recvbuf: Any) -> None:
+    need_two("Allgatherv", sendbuf)
+    old, counts, places = blocks_of(recvbuf, comm.Get_size(), True)
+
+    def back(cotangent: Any, c: Any) -> None:
+        packed = np.zeros(np.sum(counts, dtype=np.int64), cotangent.dtype)
+        first = 0
+        for i in range(counts.size):
+            packed[first : first + counts[i]] = cotangent[places[i] : places[i] + counts[i]]
+            first += counts[i]
+        comm.Reduce_scatter(packed, c, counts, MPI.SUM)
+
+    y = linear_into(lambda own, y: comm.Allgatherv(own, [y, (counts, places)]), back, part_of(sendbuf), old, (places, counts))
+    put(buffer_of(recvbuf), y)
+
+
+def alltoallv(comm: Any, sendbuf: Any, recvbuf: Any) -> None:
+    need_two("Alltoallv", sendbuf)
+    x, sent, at = blocks_of(sendbuf, comm.Get_size(), False)
+    old, counts, places = blocks_of(recvbuf, comm.Get_size(), True)
+    y = linear_into(
+        lambda own, y: comm.Alltoallv([own, (sent, at)], [y, (counts, places)]),
+        lambda c, own: comm.Alltoallv([c, (counts, places)], [own, (sent, at)]), x, old, (places, counts),
+    )  # fmt: skip
+    put(buffer_of(recvbuf), y)

@@ -39,6 +39,7 @@ def testall(requests: Any, statuses: Any = None) -> bool:
     need_statuses(requests, statuses)
     done = True
     for request in requests:
+        request.need_no_derivative("Testall")
         flag = np.zeros(1, np.int32)
         run("MPI_Request_get_status", request._handle[0], flag, value("STATUS_IGNORE"), *request.buffers)
         done = done and bool(flag[0] != 0)
@@ -52,6 +53,8 @@ def waitany(requests: Any, status: Any = None) -> int:
     """The handles go as an array, each of as many bytes as the library's have."""
     count = len(requests)
     index = np.zeros(1, np.int32)
+    for request in requests:
+        request.need_no_derivative("Waitany")
     buffers = tuple([buffer for request in requests for buffer in request.buffers])
     if value("HANDLE_MASK") == -1:
         handles = np.array([request._handle[0] for request in requests], np.int64)

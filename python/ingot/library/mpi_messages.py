@@ -133,6 +133,10 @@ def buffer_of(msg: Any) -> Any:
     return msg[0] if isinstance(msg, (list, tuple)) and len(msg) > 0 else msg
 
 
+def is_in_place(msg: Any) -> bool:
+    return not isinstance(msg, (tuple, list)) and msg is MPI.IN_PLACE
+
+
 def array_of(buf: Any, writes: bool) -> Any:
     """The array of a buffer, of records that of their bytes."""
     if isinstance(buf, (bytearray, array.array, memoryview)):
@@ -245,14 +249,19 @@ def of_elements(buf: Any, whole: Any, count: Any, displ: Any, blocks: int, write
     """A message of the elements of an array, or of its records."""
     elements = packed(whole, reads or not writes)
     each = bytes_of_element(buf)
+    first, length = bounds_of(count, displ, elements.size // each, blocks)
+    datatype = value(DTYPES[whole.dtype.name]) if each == 1 else value("BYTE")
+    return elements[first * each :], small(length * each), datatype, whole
+
+
+def bounds_of(count: Any, displ: Any, size: int, blocks: int) -> tuple[int, int]:
+    """Where a message begins in a buffer of so many elements, and how many it has, or each of its blocks."""
     first = 0 if displ is None else an_index(displ)
     if first < 0:
         raise ValueError(f"message: negative displacement {first}")
-    size = elements.size // each
     if first > size:
         raise ValueError(f"message: displacement {first} out of bounds, number of datatype entries {size}")
-    datatype = value(DTYPES[whole.dtype.name]) if each == 1 else value("BYTE")
-    return elements[first * each :], small(count_of(count, size - first, blocks) * each), datatype, whole
+    return first, count_of(count, size - first, blocks)
 
 
 def count_of(count: Any, size: int, blocks: int) -> int:
