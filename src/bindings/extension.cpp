@@ -17,6 +17,7 @@
 #include "bindings/portable.h"
 #include "bindings/profiled.h"
 #include "bindings/sets.h"
+#include "bindings/shards.h"
 #include "bindings/specialisation.h"
 #include "bindings/stacks.h"
 #include "bindings/ufuncs.h"
@@ -95,6 +96,7 @@ NB_MODULE(_ingot, m) {
   bind_c_functions(m);
   bind_sets(m);
   bind_mpi(m);
+  bind_shards(m);
   bindings::HostCalls::bind(m);
   m.def("cpu_features", &base::cpu_features);
   m.def("memory", &memory);

@@ -3,6 +3,8 @@
 #include <nanobind/nanobind.h>
 #include <pthread.h>
 
+#include "interop/gil.h"
+
 namespace ingot::bindings {
 
 namespace nb = nanobind;
@@ -22,5 +24,10 @@ void find_main_thread() {
 }
 
 bool is_main_thread() { return pthread_equal(pthread_self(), main_thread) != 0; }
+
+bool is_interrupted() {
+  const EnsuredGil gil;
+  return PyErr_CheckSignals() != 0;
+}
 
 }  // namespace ingot::bindings

@@ -12,9 +12,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bindings/interrupts.h"
-#include "interop/gil.h"
-
 // mpi4py's objects are structs of C: after the header of Python's comes the handle of the MPI library's.
 // `ingot._objects.mpi` asks mpi4py for its address in one object of each class, when the class is first met.
 // An object is described as an instance whose attribute is an array on its handle, so that no handle is part
@@ -99,12 +96,6 @@ namespace {
 
 /// Part of the closed list of process-wide state.
 std::atomic<int64_t> pending_requests = 0;
-
-/// Whether a handler of signals has raised something, which is pending then.
-bool is_interrupted() {
-  const EnsuredGil gil;
-  return PyErr_CheckSignals() != 0;
-}
 
 }  // namespace
 

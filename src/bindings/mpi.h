@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "bindings/interrupts.h"
+
 /// Objects of mpi4py's, each of which holds a handle of the MPI library's: communicators, requests, statuses,
 /// datatypes.
 namespace ingot::bindings {
@@ -43,7 +45,6 @@ void set_mpi(MpiLibrary library);
 /// of MPI's. Python's main thread handles signals meanwhile, if the request is of a receive: what a handler
 /// raises cancels it and is pending then, and the code is `kInterrupted`.
 extern "C" int32_t ingot_mpi_receive(void* request, void* status);
-inline constexpr int32_t kInterrupted = -1;
 /// Counts requests that compiled code has started (`by` = 1) and waited for (-1). While there are some,
 /// receives are not interrupted: the memory of the others would be gone.
 extern "C" int32_t ingot_mpi_count(int64_t by);

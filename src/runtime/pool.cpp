@@ -15,13 +15,13 @@
 // loop's, and never call Python. A forked child starts threads of its own.
 //
 // The process-wide state of the runtime is a closed list: gdb's descriptor, the cache of the allocator
-// and each thread's small temporaries, the pool, the functions that sort (NumPy's own, where the
-// extension is loaded), the code that is loaded on devices and the error reports of its launches; of the
-// extension, the inner loops of NumPy's gufuncs that have been called, Python's main thread, the numbers
-// of calls of the compiler and of errands, the operations that wait, whether copies overlap kernels, the
-// bit generators that have been looked at, and the profile with its labels; of the base, the bit
-// generators whose words are known; of the devices, the observer; of the compiler, whether memory has run
-// out in LLVM.
+// and each thread's small temporaries, the pool and each thread's limit of it, the functions that sort
+// (NumPy's own, where the extension is loaded), the code that is loaded on devices and the error reports of
+// its launches; of the extension, the inner loops of NumPy's gufuncs that have been called, Python's main
+// thread, the numbers of calls of the compiler and of errands, the operations that wait, whether copies
+// overlap kernels, the bit generators that have been looked at, and the profile with its labels; of the base,
+// the bit generators whose words are known; of the devices, the observer; of the compiler, whether memory has
+// run out in LLVM.
 
 #include "runtime/pool.h"
 
@@ -37,6 +37,7 @@
 #include <climits>
 #include <cstdlib>
 #include <ctime>
+#include <utility>
 
 #include "base/float_state.h"
 #include "runtime/context.h"
@@ -56,6 +57,8 @@ constexpr int64_t kWholeVectors = 64;
 constexpr int kLooks = 300;
 constexpr int64_t kWait = 2'000'000;  ///< nanoseconds between polls of an owner that sleeps
 constexpr int64_t kStopped = -1;      ///< less than all pieces
+
+constinit thread_local int most_here = Pool::kMaxThreads;
 
 struct alignas(kLine) Share {
   std::atomic<int64_t> next;
@@ -328,7 +331,11 @@ Status run_shared(Context* context, uint32_t forks) {
 
 int Pool::threads() noexcept {
   pthread_once(&is_set_up, set_up);
-  return pool.limit.load(std::memory_order_relaxed);
+  return std::min(pool.limit.load(std::memory_order_relaxed), most_here);
+}
+
+int Pool::limit_here(int count) noexcept {
+  return std::exchange(most_here, std::clamp(count, 1, kMaxThreads));
 }
 
 void Pool::set_threads(int count) noexcept {

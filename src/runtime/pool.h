@@ -40,6 +40,8 @@ class Pool {
   static int threads() noexcept;
   /// From the next loop on; 1: loops run on the calling thread. At least 1 and at most `kMaxThreads`.
   static void set_threads(int count) noexcept;
+  /// How many the loops of the calling thread may use at most, whatever is set; returns what it was before.
+  static int limit_here(int count) noexcept;
 };
 
 /// The number of threads that a text gives, such as that of INGOT_NUM_THREADS: a decimal number from 1 to

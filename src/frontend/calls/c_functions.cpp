@@ -210,8 +210,8 @@ nb::object form_of_loop(Tracer& t, const nb::object& ufunc, const Value& dtypes,
 }  // namespace
 
 /// Calls the function of C that a form finds, which returns an int: (form, operands). Numbers are given as
-/// i64, arrays by the address of their first element. The form of one that signals may interrupt is `mpi
-/// wait`.
+/// i64, arrays by the address of their first element. Signals may interrupt those of the forms `mpi
+/// wait` and `shards`.
 Value primitive_call_c(Tracer& t, Call& call) {
   const nb::object form = require_static(t, call.positional.at(0), "a C function", call.node);
   std::vector<NodeId> operands;
@@ -219,7 +219,8 @@ Value primitive_call_c(Tracer& t, Call& call) {
     const bool is_array = rank_of(each).value_or(0) > 0;
     operands.push_back(is_array ? named(t, each).node : stage(t, each, Kind(DType::Int64)));
   }
-  const bool may_be_interrupted = text_of(form[nb::int_(0)]) == "mpi wait";
+  const std::string library = text_of(form[nb::int_(0)]);
+  const bool may_be_interrupted = library == "mpi wait" || library == "shards";
   const int64_t attributes[] = {number_of_c_function(t, form),
                                 t.module.text(text_of(form[nb::int_(1)])).index, may_be_interrupted ? 3 : 0};
   const NodeId code = t.builder->make(Op::c_call, operands, attributes, ir::Type::scalar(DType::Int32));

@@ -127,6 +127,8 @@ class Collectives {
 
   /// The axis of the innermost batch that runs; null: none does.
   Axis* around() const;
+  /// Whether a batch or the shard of a mesh runs.
+  bool has_axes() const;
   /// The innermost axis of the name in a call's first argument; raises if there is none.
   Axis& named(const Call& call) const;
   /// Refuses a collective at a location that not all batch elements have to reach.
@@ -143,8 +145,14 @@ class Collectives {
 
 Axis* Collectives::around() const {
   for (Frame* frame = t_.frame; frame != nullptr; frame = frame->caller)
-    if (frame->axis && frame->axis->routine == t_.routine) return &*frame->axis;
+    if (frame->axis && frame->axis->routine == t_.routine && frame->axis->mesh < 0) return &*frame->axis;
   return nullptr;
+}
+
+bool Collectives::has_axes() const {
+  for (const Frame* frame = t_.frame; frame != nullptr; frame = frame->caller)
+    if (frame->axis && frame->axis->routine == t_.routine) return true;
+  return false;
 }
 
 Axis& Collectives::named(const Call& call) const {
@@ -225,7 +233,26 @@ Value primitive_lane_of(Tracer& t, Call& call) { return *Collectives(t).named(ca
 
 Value primitive_size_of_axis(Tracer& t, Call& call) { return *Collectives(t).named(call).size; }
 
-Value primitive_has_axes(Tracer& t, Call&) { return Static{nb::bool_(Collectives(t).around() != nullptr)}; }
+Value primitive_has_axes(Tracer& t, Call&) { return Static{nb::bool_(Collectives(t).has_axes())}; }
+
+Value primitive_on_mesh(Tracer& t, Call& call) {
+  const Axis axis{.name = require_static(t, call.positional.at(0), "the name of an axis", call.node),
+                  .size = share(call.positional.at(2)),
+                  .index = share(call.positional.at(3)),
+                  .routine = t.routine,
+                  .probe = nullptr,
+                  .results = {},
+                  .mesh = nb::cast<int64_t>(
+                      require_static(t, call.positional.at(1), "the number of an axis", call.node))};
+  const Restored<std::optional<Axis>> around(t.frame->axis, axis);
+  Call shard{.positional = {}, .name = call.name, .node = call.node};
+  return call_value(t, call.positional.at(4), shard);
+}
+
+Value primitive_mesh_axis(Tracer& t, Call& call) {
+  const int64_t number = Collectives(t).named(call).mesh;
+  return Static{nb::int_(Collectives(t).around() == nullptr ? number : -1)};
+}
 
 Value primitive_derivatives_of_lanes(Tracer& t, Call&) {
   const Axis* const axis = Collectives(t).around();

@@ -83,6 +83,8 @@ struct Axis {
   size_t handlers = 0;
   size_t loops = 0;
   size_t derivatives = 0;
+
+  int64_t mesh = -1;  ///< which axis of a mesh it is, of those of the shard that runs; -1: of a batch
 };
 
 /// One activation of a Python function: of the compiled one, or of one inlined into it.
