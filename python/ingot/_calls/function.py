@@ -391,7 +391,8 @@ class Function(Base[P, R_co]):
         """The specialisation that another process has stored for such arguments, if its guards hold here."""
         with _compiling:
             try:
-                return self._found(arguments, values)
+                found, _ = self._find(arguments.key)  # another thread may have loaded it
+                return (found, arguments) if found is not None else self._found(arguments, values)
             except Exception:  # guards may run code of the user's: what that raises, compiling finds out
                 return None
 
