@@ -20,7 +20,8 @@ Differentiate
     grad, value_and_grad, vjp, jvp, jacrev, jacfwd, hessian, hvp, linearize, checkpoint, stop_gradient,
     custom_jvp, custom_vjp, check_grads
 Batch
-    vmap, pmap, axis_index, psum, pmean, pmax, pmin, all_gather
+    vmap, pmap, axis_index, axis_size, psum, pmean, pmax, pmin, all_gather, psum_scatter, all_to_all, ppermute
+    shard_map, Mesh, PartitionSpec (P)
 Threads, devices, memory
     set_num_threads, devices, device, device_put, Array, graph, lazy, memory, ...
 Measure
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
     from ._host.progress import progress
     from ._operations.lazy import lazy
     from ._profile import profile
-    from ._transforms.batching import all_gather, axis_index, pmap, pmax, pmean, pmin, psum, vmap
+    from ._transforms.batching import all_gather, all_to_all, axis_index, axis_size, pmap, pmax, pmean, pmin, ppermute, psum, psum_scatter, vmap
     from ._transforms.derivatives import (
         check_grads,
         checkpoint,
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
         value_and_grad,
         vjp,
     )
+    from ._transforms.shards import Mesh, P, PartitionSpec, shard_map
     from ._vectorize.decorators import guvectorize, vectorize
     from .library.registry import implements
     from .types import (
@@ -119,8 +121,9 @@ _MODULES = {
     "_host.progress": "progress",
     "_operations.lazy": "lazy",
     "_profile": "profile",
-    "_transforms.batching": "all_gather axis_index pmap pmax pmean pmin psum vmap",
+    "_transforms.batching": "all_gather all_to_all axis_index axis_size pmap pmax pmean pmin ppermute psum psum_scatter vmap",
     "_transforms.derivatives": "check_grads checkpoint custom_jvp custom_vjp grad hessian hvp jacfwd jacrev jvp linearize stop_gradient value_and_grad vjp",
+    "_transforms.shards": "Mesh P PartitionSpec shard_map",
     "_vectorize.decorators": "guvectorize vectorize",
     "library.registry": "implements",
     "types": "bool_ boolean complex64 complex128 float16 float32 float64 int8 int16 int32 int64 intp uint8 uint16 uint32 uint64 uintp void",
@@ -246,10 +249,15 @@ __all__ = [
     "DeviceError",
     "Graph",
     "InternalError",
+    "Mesh",
+    "P",
+    "PartitionSpec",
     "TypeChangeError",
     "UnsupportedError",
     "all_gather",
+    "all_to_all",
     "axis_index",
+    "axis_size",
     "bool_",
     "boolean",
     "check_grads",
@@ -295,10 +303,12 @@ __all__ = [
     "pmax",
     "pmean",
     "pmin",
+    "ppermute",
     "prange",
     "profile",
     "progress",
     "psum",
+    "psum_scatter",
     "random",
     "release_memory",
     "reset_memory_peak",
@@ -306,6 +316,7 @@ __all__ = [
     "set_kept_memory_limit",
     "set_memory_limit",
     "set_num_threads",
+    "shard_map",
     "stop_gradient",
     "tree",
     "types",

@@ -289,6 +289,7 @@ _FINDERS: dict[str, Any] = {
     "mpi": mpi.address_of,
     "mpi wait": mpi.address_of,
     "mpi value": mpi.value_of,
+    "shards": lambda name: (_ingot.address_of_shards_exchange(), 0),
 }
 
 

@@ -83,7 +83,7 @@ def pmap(
 ) -> Function[..., Any]:
     """Return what `vmap` returns, by the name that it has in JAX for batch elements that devices share.
 
-    Here threads share them, as those of `vmap`.
+    Here threads share them, as those of `vmap`. `shard_map` calls a function on blocks of arrays, by threads or ranks.
 
     Parameters
     ----------
@@ -98,6 +98,7 @@ def pmap(
     See Also
     --------
     vmap : The same.
+    shard_map : Blocks in place of batch elements.
 
     Examples
     --------
@@ -108,12 +109,12 @@ def pmap(
 
 
 def axis_index(axis_name: Hashable) -> int:
-    """Return the index of the batch element that runs.
+    """Return the index of the batch element or shard that runs.
 
     Parameters
     ----------
     axis_name : hashable
-        The `axis_name` of a `vmap` around; of several, the innermost is meant.
+        The `axis_name` of a `vmap` around, or an axis of the mesh of a `shard_map`; of several, the innermost is meant.
 
     Returns
     -------
@@ -136,14 +137,14 @@ def axis_index(axis_name: Hashable) -> int:
 
 
 def psum(x: Any, axis_name: Any) -> Any:
-    """Return the sum of the operands of all batch elements.
+    """Return the sum of the operands of all batch elements or shards.
 
     Parameters
     ----------
     x : number, array or structure of these
         The operand; shapes are the same for all batch elements.
     axis_name : hashable or tuple of these
-        The axes of `vmap` that are summed over.
+        The axes of `vmap`, or of the mesh of `shard_map`, that are summed over.
 
     Returns
     -------
@@ -156,10 +157,12 @@ def psum(x: Any, axis_name: Any) -> Any:
         There is no such axis.
     UnsupportedError
         Not all batch elements come to this call.
+    RuntimeError
+        Another shard has ended without coming to this call.
 
     See Also
     --------
-    pmean, pmax, pmin, all_gather
+    pmean, pmax, pmin, all_gather, psum_scatter, all_to_all, ppermute
 
     Examples
     --------
@@ -260,7 +263,7 @@ def all_gather(x: Any, axis_name: Hashable, axis: int = 0, tiled: bool = False) 
     x : number, array or structure of these
         As of `psum`.
     axis_name : hashable
-        The axis of `vmap`.
+        The axis of `vmap`, or of the mesh.
     axis : int, default 0
         Where they are in the result.
     tiled : bool, default False
@@ -284,3 +287,147 @@ def all_gather(x: Any, axis_name: Hashable, axis: int = 0, tiled: bool = False) 
     from ..library.collectives import all_gather
 
     return all_gather(x, axis_name, axis, tiled)
+
+
+def psum_scatter(x: Any, axis_name: Hashable, scatter_dimension: int = 0, tiled: bool = False) -> Any:
+    """Return the block of `psum` at the index of the batch element or shard.
+
+    Parameters
+    ----------
+    x : number, array or structure of these
+        As of `psum`.
+    axis_name : hashable
+        The axis of `vmap`, or of the mesh.
+    scatter_dimension : int, default 0
+        The axis of `x` that is split.
+    tiled : bool, default False
+        The axis stays, its length divided by the number along the named axis; else its length is that number, and it goes.
+
+    Returns
+    -------
+    array or structure of arrays
+        The block.
+
+    Raises
+    ------
+    ValueError
+        The length of the axis does not fit.
+
+    See Also
+    --------
+    all_gather : The way back.
+
+    Examples
+    --------
+    >>> ingot.vmap(lambda x: ingot.psum_scatter(x, "i"), axis_name="i")(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([4., 6.])
+    """
+    from ..library.collectives import psum_scatter
+
+    return psum_scatter(x, axis_name, scatter_dimension, tiled)
+
+
+def all_to_all(x: Any, axis_name: Hashable, split_axis: int, concat_axis: int, tiled: bool = False) -> Any:
+    """Return, of the operands of all batch elements or shards, the blocks at the own index.
+
+    Parameters
+    ----------
+    x : array or structure of arrays
+        As of `psum`.
+    axis_name : hashable
+        The axis of `vmap`, or of the mesh.
+    split_axis : int
+        The axis of `x` that is split.
+    concat_axis : int
+        The axis of the result along which the blocks are.
+    tiled : bool, default False
+        Both axes stay: one is divided, and along the other one blocks are joined. Else the first, whose length is the number along
+        the named axis, goes, and the other one is new.
+
+    Returns
+    -------
+    array or structure of arrays
+        The blocks.
+
+    Raises
+    ------
+    ValueError
+        The length of the axis does not fit.
+
+    See Also
+    --------
+    ppermute : Whole operands.
+
+    Examples
+    --------
+    >>> ingot.vmap(lambda x: ingot.all_to_all(x, "i", 0, 0), axis_name="i")(np.array([[1, 2], [3, 4]]))
+    array([[1, 3],
+           [2, 4]])
+    """
+    from ..library.collectives import all_to_all
+
+    return all_to_all(x, axis_name, split_axis, concat_axis, tiled)
+
+
+def ppermute(x: Any, axis_name: Hashable, perm: Any) -> Any:
+    """Return the operand of another batch element or shard.
+
+    Parameters
+    ----------
+    x : number, array or structure of these
+        As of `psum`.
+    axis_name : hashable
+        The axis of `vmap`, or of the mesh.
+    perm : list of tuple
+        Pairs of indices: where an operand comes from, and where it goes.
+
+    Returns
+    -------
+    number, array or structure of these
+        What goes to the own index; zeros where nothing does.
+
+    Raises
+    ------
+    ValueError
+        Something would come from, or go to, one index twice.
+
+    See Also
+    --------
+    all_to_all : Blocks of operands.
+
+    Examples
+    --------
+    >>> ingot.vmap(lambda x: ingot.ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(np.array([5.0, 6.0, 7.0]))
+    array([0., 5., 6.])
+    """
+    from ..library.collectives import ppermute
+
+    return ppermute(x, axis_name, perm)
+
+
+def axis_size(axis_name: Any) -> int:
+    """Return how many batch elements or shards there are along a named axis.
+
+    Parameters
+    ----------
+    axis_name : hashable or tuple of these
+        As of `psum`.
+
+    Returns
+    -------
+    int
+        The number; of several axes the product.
+
+    Raises
+    ------
+    NameError
+        There is no such axis.
+
+    Examples
+    --------
+    >>> ingot.vmap(lambda x: x / ingot.axis_size("i"), axis_name="i")(np.array([4.0, 8.0]))
+    array([2., 4.])
+    """
+    from ..library.collectives import axis_size
+
+    return axis_size(axis_name)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import primitives
-from .collectives import Stop, collective, of_all, of_outer
+from .collectives import Stop, collective, is_own, of_all, of_outer
 from .shapes import normal_axis
 from .structures import is_opened, is_structure, map_leaves, members_of, remade
 
@@ -76,7 +76,7 @@ def in_steps(given: Callable[[int], Any], name: Any, n: int, results: tuple[Any,
         return stacked(iteration, n)
     operands = stacked(stopped, n)
     if what[0] == name:
-        result = (False, of_all(operands, n, what[1:]))
+        result = (is_own(what[1:]), of_all(operands, n, what[1:]))
     else:  # of an axis around, where all batch elements here come to it
         result = (True, collective(operands, what[0], of_outer(what[1:])))
     return in_steps(given, name, n, (*results, result), count + 1)

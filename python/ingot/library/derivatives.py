@@ -524,6 +524,29 @@ def with_rules(f: Callable[..., Any], jvp_rule: Any, forth: Any, and_back: Any, 
     return map_leaves(lambda y, t: lift(plain_copies(y), t, derivative) if is_inexact(y) else y, value, tangent)
 
 
+def tangent_of(x: Any, tangent: Any) -> Any:
+    """The tangents of elements, which may be one number for all."""
+    made = np.zeros(x.shape, x.dtype)
+    made[...] = tangent
+    return made
+
+
+def linear(forth: Callable[[Any], Any], back: Callable[[Any], Any], x: Any) -> Any:
+    """What a linear function of elements gives, and its transpose for the way back."""
+
+    def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
+        y = forth(primals[0])
+        return y, forth(tangent_of(primals[0], tangents[0]))
+
+    def there(own: Any) -> tuple[Any, ...]:
+        return forth(own), ()
+
+    def and_back(kept: Any, cotangent: Any) -> tuple[Any, ...]:
+        return (back(cotangent),)
+
+    return with_rules(forth, rule, there, and_back, (x,), True)
+
+
 def constant_of(x: Any, derivative: int) -> Any:
     """A copy of a variable, as a constant of a derivative."""
     return primitives.constant(primitives.primal(x, derivative))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import primitives
-from .derivatives import is_inexact, with_rules
+from .derivatives import is_inexact, linear, tangent_of, with_rules
 from .mpi_messages import CONSTANTS, DTYPES, bounds_of, buffer_of, counts_of, is_in_place, parts_of, value, vector
 
 MPI: Any = sys.modules.get("mpi4py.MPI")
@@ -93,29 +93,6 @@ def put_part(msg: Any, elements: Any, blocks: int = 1) -> None:
 def back_tag(tag: int) -> int:
     """The tag of what goes back: not that of a message which another rank may still wait for from any source."""
     return value("TAG_UB") - tag
-
-
-def tangent_of(x: Any, tangent: Any) -> Any:
-    """The tangents of elements, which may be one number for all."""
-    made = np.zeros(x.shape, x.dtype)
-    made[...] = tangent
-    return made
-
-
-def linear(forth: Callable[[Any], Any], back: Callable[[Any], Any], x: Any) -> Any:
-    """What a linear function of elements gives, and its transpose for the way back."""
-
-    def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
-        y = forth(primals[0])
-        return y, forth(tangent_of(primals[0], tangents[0]))
-
-    def there(own: Any) -> tuple[Any, ...]:
-        return forth(own), ()
-
-    def and_back(kept: Any, cotangent: Any) -> tuple[Any, ...]:
-        return (back(cotangent),)
-
-    return with_rules(forth, rule, there, and_back, (x,), True)
 
 
 def need_array(x: Any) -> None:

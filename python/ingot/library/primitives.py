@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .. import _ingot
 from .._errors import UnsupportedError
 
 
@@ -151,10 +152,10 @@ def dtypes_of_lane(iteration: Callable[[int], Any]) -> tuple[bool, Any]:
 
 
 class _Axis:
-    """The batch elements of a loop: the one that runs, and how it comes to collectives."""
+    """The batch elements of a loop: the one that runs, and how it comes to collectives. Or an axis of a mesh, by its number."""
 
-    def __init__(self, name: Any, size: int, lane: int, results: tuple[Any, ...]) -> None:
-        self.name, self.size, self.lane, self.results = name, size, lane, results
+    def __init__(self, name: Any, size: int, lane: int, results: tuple[Any, ...], mesh: int = -1) -> None:
+        self.name, self.size, self.lane, self.results, self.mesh = name, size, lane, results, mesh
         self.met = 0
         self.stop: tuple | None = None
 
@@ -199,8 +200,24 @@ def size_of_axis(name: Any) -> int:
 
 
 def has_axes() -> bool:
-    """Whether batch elements run."""
+    """Whether batch elements or shards run."""
     return len(_axes()) > 0
+
+
+def on_mesh(name: Any, number: int, size: int, index: int, shard: Callable[[], Any]) -> Any:
+    """`shard()`, which runs on a mesh: its axis of this number has a name and so many shards, of which this one is at an index."""
+    around = _axes()
+    _lanes.axes = (*around, _Axis(name, size, index, (), number))
+    try:
+        return shard()
+    finally:
+        _lanes.axes = around
+
+
+def mesh_axis(name: Any) -> int:
+    """The number that the mesh has for the axis of this name, where no batch element runs; else -1."""
+    number = _axis(name).mesh
+    return number if all(axis.mesh >= 0 for axis in _axes()) else -1
 
 
 def stop_of(iteration: Callable[[int], Any], iterations: int) -> tuple[Any, ...] | None:
@@ -510,9 +527,15 @@ def run_loop(ufunc: Any, dtypes: tuple[Any, ...], inputs: tuple[Any, ...], outpu
 
 
 def call_c(form: tuple[str, str], operands: tuple[Any, ...]) -> int:
-    """Calls a function of the MPI library's, ("mpi", its name), or ("mpi wait", its name) if signals may interrupt it, with integers and arrays, which are given by address; it returns an int."""
+    """Calls a function with integers and arrays, which are given by address; it returns an int.
+
+    One of the MPI library's is ("mpi", its name), or ("mpi wait", its name) if signals may interrupt it; ("shards", "exchange") is the
+    extension's own, which they may interrupt.
+    """
     import ctypes
 
+    if form[0] == "shards":
+        return int(_ingot.shards_exchange(*[x.ctypes.data if isinstance(x, np.ndarray) else int(x) for x in operands]))
     from .._routines.mpi import address_of
 
     kinds = [ctypes.c_void_p if isinstance(x, np.ndarray) else ctypes.c_int64 for x in operands]

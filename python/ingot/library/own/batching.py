@@ -1,8 +1,11 @@
 """Batches, and what their elements share, in compiled code."""
 
-import ingot._transforms.batching as public
+from typing import Any
 
-from .. import batching, collectives
+import ingot._transforms.batching as public
+import ingot._transforms.shards as public_shards
+
+from .. import batching, collectives, primitives
 from ..registry import implements
 
 implements(public.vmap, public.pmap)(batching.batched)
@@ -12,3 +15,12 @@ implements(public.pmean)(collectives.pmean)
 implements(public.pmax)(collectives.pmax)
 implements(public.pmin)(collectives.pmin)
 implements(public.all_gather)(collectives.all_gather)
+implements(public.psum_scatter)(collectives.psum_scatter)
+implements(public.all_to_all)(collectives.all_to_all)
+implements(public.ppermute)(collectives.ppermute)
+implements(public.axis_size)(collectives.axis_size)
+
+
+@implements(public_shards.shard_map, public_shards.Sharded.__call__, public_shards.Mesh)
+def shard_map(*args: Any, **kwargs: Any) -> Any:
+    primitives.refuse("`ingot.shard_map` in compiled code, or under a derivative or `vmap`,", "call it from Python, and take derivatives and batches in its function")
