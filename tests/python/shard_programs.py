@@ -49,9 +49,7 @@ def sums(*arrays):
     return tuple([ingot.psum(x, "x") for x in arrays])
 
 
-program((P("x"),) * len(DTYPES), P(), *[numbers(24, dtype) for dtype in DTYPES])(sums)(
-    lambda nx, ny, *arrays: tuple(in_order(halves(x, nx)) for x in arrays)
-)
+program((P("x"),) * len(DTYPES), P(), *[numbers(24, dtype) for dtype in DTYPES])(sums)(lambda nx, ny, *arrays: tuple(in_order(halves(x, nx)) for x in arrays))
 
 
 def extremes(*arrays):

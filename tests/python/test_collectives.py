@@ -63,6 +63,21 @@ def test_gathered_lanes():
     refuses("out of bounds", lambda v: ingot.all_gather(v, "i", axis=1), LINE, kind=ValueError)
 
 
+@pytest.mark.rotated(4)
+def test_results_of_their_own():
+    square, cube = np.arange(9.0).reshape(3, 3), np.arange(54.0).reshape(3, 6, 3)
+    gives(lambda r: ingot.ppermute(r, "i", [(0, 2), (1, 0)]), np.stack([GRID[1], GRID[1] * 0, GRID[0]]), GRID)
+    gives(lambda r: ingot.psum_scatter(r, "i"), square.sum(0), square)
+    gives(lambda m: ingot.psum_scatter(m, "i", tiled=True), cube.sum(0).reshape(3, 2, 3), cube)
+    gives(lambda r: ingot.all_to_all(r, "i", 0, 0) * ingot.axis_size("i"), square.T * 3, square)
+    joined = [np.concatenate([cube[k][2 * i : 2 * i + 2] for k in range(3)], 1) for i in range(3)]
+    gives(lambda m: ingot.all_to_all(m, "i", 0, 1, tiled=True), np.stack(joined), cube)
+    gives(lambda r: ingot.lax.ppermute(ingot.psum(r, "i"), "i", [(0, 1)]), np.stack([GRID[0] * 0, GRID.sum(0), GRID[0] * 0]), GRID)
+    refuses("must be unique", lambda r: ingot.ppermute(r, "i", [(0, 1), (0, 2)]), GRID, kind=ValueError)
+    refuses("4, is not that of the named axis, 3", lambda r: ingot.psum_scatter(r, "i"), GRID, kind=ValueError)
+    refuses("along several named axes", lambda r: ingot.ppermute(r, ("i",), [(0, 1)]), GRID)
+
+
 @pytest.mark.rotated(3)
 def test_structures_come_together():
     def both(r):

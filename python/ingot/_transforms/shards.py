@@ -229,7 +229,7 @@ class Sharded(Generic[P_, R_co]):
         """The names of positional arguments, for messages."""
         code = getattr(self.__wrapped__, "__code__", None)
         known = list(code.co_varnames[: code.co_argcount]) if code is not None else []
-        return [known[i] if i < len(known) else f"argument {i}" for i in range(count)]
+        return [known[i] if i < len(known) else str(i) for i in range(count)]
 
     def _divided(self, x: Any, spec: Any, name: str) -> Callable[[tuple[int, ...]], Any]:
         """What gives each position its part of an argument."""
@@ -391,7 +391,7 @@ def _leave(barriers: list[Any]) -> None:
 
 def _need_rank(x: Any, spec: PartitionSpec, what: str) -> None:
     if not isinstance(x, np.ndarray):
-        raise ValueError(f"shard_map: {what} is a {type(x).__name__}, which {spec} does not divide: return or give an array")
+        raise ValueError(f"shard_map: {what} is of type {type(x).__name__}, which {spec} does not divide: it divides arrays")
     if x.ndim < len(spec):
         raise ValueError(f"shard_map: {what} has {x.ndim} axes, of which {spec} would divide {len(spec)}")
 

@@ -23,4 +23,6 @@ implements(public.axis_size)(collectives.axis_size)
 
 @implements(public_shards.shard_map, public_shards.Sharded.__call__, public_shards.Mesh)
 def shard_map(*args: Any, **kwargs: Any) -> Any:
-    primitives.refuse("`ingot.shard_map` in compiled code, or under a derivative or `vmap`,", "call it from Python, and take derivatives and batches in its function")
+    primitives.refuse(
+        "`ingot.shard_map` in compiled code, or under a derivative or `vmap`,", "call it from Python, and take derivatives and batches in its function"
+    )
