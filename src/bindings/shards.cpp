@@ -18,7 +18,8 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "base/math.h"
+#include "base/math/arithmetic.h"
+#include "base/math/compare.h"
 #include "runtime/pool.h"
 
 // A shard knows the axes of its mesh, and where along them it is. Along an axis shards are threads of this
@@ -189,10 +190,9 @@ class OtherThreads final : public Others {
     const Barrier::Outcome outcome = all.come(true);
     if (outcome == Barrier::Outcome::Left) return codes::kLeft;
     if (outcome == Barrier::Outcome::Interrupted) return kInterrupted;
-    bool fits = true;
-    for (const Barrier::Slot& slot : all.slots)
-      fits = fits && slot.exchange == request.exchange && slot.dtype == request.dtype &&
-             slot.count == request.count;
+    const bool fits = std::ranges::all_of(all.slots, [&](const Barrier::Slot& slot) {
+      return slot.exchange == request.exchange && slot.dtype == request.dtype && slot.count == request.count;
+    });
     if (fits && request.count > 0) copy(request);
     all.come(false);
     if (outcome == Barrier::Outcome::AllInterrupted) return kInterrupted;

@@ -17,6 +17,7 @@ import pytest
 import shard_programs
 from ingot import P
 from ingot.library.shards import on_shards
+from mpi4py import MPI
 from shard_programs import PROGRAMS, same, shape_of
 from support import jitted
 
@@ -132,6 +133,9 @@ def test_meshes_and_specs_that_are_none():
         ingot.shard_map(lambda x: x, TWO, "x", P())
     with pytest.raises(TypeError, match="takes a mesh"):
         ingot.shard_map(lambda x: x, None, P("x"), P())
+    for specs in ({}, {"in_specs": P("x")}, {"out_specs": P()}):
+        with pytest.raises(TypeError, match="takes in_specs and out_specs"):
+            ingot.shard_map(lambda x: x, TWO, **specs)
     with pytest.raises(TypeError, match="takes a function, not int"):
         ingot.shard_map(3, TWO, P("x"), P())
     with pytest.raises(ValueError, match="`local` is for ranks"):
@@ -146,6 +150,21 @@ def test_meshes_and_specs_that_are_none():
         ingot.Mesh({"x": 2}, "processes")
     with pytest.raises(ingot.UnsupportedError, match="over devices"):
         ingot.Mesh({"x": 2}, "devices")
+
+
+def test_a_mesh_over_a_communicator():
+    one = ingot.Mesh({"x": 1, "y": 1}, MPI.COMM_SELF)
+    f = ingot.shard_map(lambda m: (ingot.psum(m, ("x", "y")), ingot.all_gather(m, "y"), m.sum()), one, P("x", "y"), (P("x"), P(), P()))
+    m = np.arange(6.0).reshape(2, 3).T
+    assert same(f(m), (m, m[None], np.float64(15.0)))
+    local = ingot.shard_map(lambda m: ingot.pmean(m, "x"), one, local=True)
+    assert same(local(m), m)
+    with pytest.raises(ValueError, match="3 positions over a communicator of 1 ranks"):
+        ingot.Mesh({"x": 3}, MPI.COMM_SELF)
+    with pytest.raises(TypeError, match="is not pickled"):
+        pickle.dumps(one)
+    with pytest.raises(TypeError, match="with `local`, neither"):
+        ingot.shard_map(lambda m: m, one, P("x"), P("x"), local=True)
 
 
 def test_axes_that_are_not_there():
@@ -309,7 +328,7 @@ def test_threads_stay_within_their_number():
         seen.append(ingot.get_num_threads())
         return index
 
-    g = ingot.shard_map(lambda x: look(ingot.axis_index("x")) + x.sum(), TWO, P("x"), None)
+    g = ingot.shard_map(lambda x: look(ingot.axis_index("x")) + x.sum(), TWO, P("x"), P())
     ingot.set_num_threads(5)
     try:
         g(LINE)

@@ -457,13 +457,13 @@ def shard_map(
         The function of one position; it is compiled. Without it, the result is a decorator.
     mesh : Mesh
         The positions, and who runs them.
-    in_specs : PartitionSpec, None, or structure of these
+    in_specs : PartitionSpec, or structure of these
         How arguments are divided; one for all, or a tuple with one for each positional argument, in which tuples, lists and dicts
-        follow those of the argument. None and ``P()``: each position gets the argument itself, as it does those given by name.
-    out_specs : PartitionSpec, None, or structure of these
-        How results are put together. None and ``P()``: all positions return the same, and the first one's is taken.
+        follow those of the argument. ``P()``, or None in a tuple: each position gets the argument itself, as it does those given by name.
+    out_specs : PartitionSpec, or structure of these
+        How results are put together. ``P()``, or None in a tuple: all positions return the same, and the first one's is taken.
     local : bool, default False
-        Of a mesh over a communicator: arguments are the blocks of this rank already, and results stay so.
+        Of a mesh over a communicator: arguments are the blocks of this rank already, and results stay so. There are no specs then.
 
     Returns
     -------
@@ -473,7 +473,7 @@ def shard_map(
     Raises
     ------
     TypeError
-        There is no mesh, or specs are no specs.
+        There is no mesh, or specs are missing, or are no specs.
     ValueError
         Specs name an axis that the mesh does not have, or twice. By a call: an axis is not evenly divisible, or blocks differ.
     UnsupportedError
@@ -503,6 +503,8 @@ def shard_map(
         raise TypeError("shard_map() takes a mesh: ingot.Mesh({'x': 2})")
     if local and mesh.over == _THREADS:
         raise ValueError("shard_map() over threads: the arguments are whole; `local` is for ranks")
+    if local != (in_specs is None and out_specs is None) or (in_specs is None) != (out_specs is None):
+        raise TypeError("shard_map() takes in_specs and out_specs, such as ingot.P('x'); with `local`, neither")
     _need_names(in_specs, mesh, "in_specs")
     _need_names(out_specs, mesh, "out_specs")
     if f is None:
