@@ -289,6 +289,15 @@ def test_what_is_refused():
     again = ingot.host(lambda x: float(f(x)), result="float64")
     with pytest.raises(ingot.UnsupportedError, match="in a shard"):
         ingot.shard_map(lambda x: again(x), TWO, P("x"), P())(LINE)
+
+    def shared(x):
+        out = np.zeros(len(x))
+        for i in ingot.prange(len(x)):
+            out[i] = ingot.psum(x[i], "x")
+        return out
+
+    with pytest.raises(ingot.UnsupportedError, match="a collective of a mesh in a loop over `prange`"):
+        ingot.shard_map(shared, TWO, P("x"), P())(LINE)
     with pytest.raises(ingot.UnsupportedError, match="along several named axes"):
         ingot.shard_map(lambda x: ingot.all_gather(x, ("x",)), TWO, P("x"), P())(LINE)
     with pytest.raises(TypeError, match="'in_spec': did you mean 'in_specs'"):

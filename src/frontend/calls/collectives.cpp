@@ -133,6 +133,8 @@ class Collectives {
   Axis& named(const Call& call) const;
   /// Refuses a collective at a location that not all batch elements have to reach.
   void need_place_of_all(const Axis& axis, nb::handle node) const;
+  /// Refuses a collective of a mesh in a loop that threads share: others than the shard's would come.
+  void need_one_thread(const Axis& axis, nb::handle node) const;
   /// Refuses visible effects of a batch element since its beginning, because they would be repeated.
   void need_own_effects(const Axis& axis, bool is_last, nb::handle node) const;
 
@@ -189,6 +191,16 @@ void Collectives::need_place_of_all(const Axis& axis, nb::handle node) const {
     unsupported(t_, node, "a collective of a named axis in a `try`", "call it outside");
 }
 
+void Collectives::need_one_thread(const Axis& axis, nb::handle node) const {
+  const ir::Function& f = function();
+  for (ir::RegionId at = t_.builder->current(); at != axis.region; at = f[f[at].owner].parent) {
+    const NodeId owner = f[at].owner;
+    const bool is_shared =
+        f.op(owner) == Op::for_ && ir::has_threads(static_cast<ir::Schedule>(f.attribute(owner, 0)));
+    if (is_shared) unsupported(t_, node, "a collective of a mesh in a loop over `prange`", "use range");
+  }
+}
+
 void Collectives::need_own_effects(const Axis& axis, bool is_last, nb::handle node) const {
   const ir::Function& f = function();
   for (size_t i = axis.nodes; i < f.node_count(); ++i) {
@@ -242,6 +254,7 @@ Value primitive_on_mesh(Tracer& t, Call& call) {
                   .routine = t.routine,
                   .probe = nullptr,
                   .results = {},
+                  .region = t.builder->current(),
                   .mesh = nb::cast<int64_t>(
                       require_static(t, call.positional.at(1), "the number of an axis", call.node))};
   const Restored<std::optional<Axis>> around(t.frame->axis, axis);
@@ -250,8 +263,10 @@ Value primitive_on_mesh(Tracer& t, Call& call) {
 }
 
 Value primitive_mesh_axis(Tracer& t, Call& call) {
-  const int64_t number = Collectives(t).named(call).mesh;
-  return Static{nb::int_(Collectives(t).around() == nullptr ? number : -1)};
+  const Axis& axis = Collectives(t).named(call);
+  if (axis.mesh < 0 || Collectives(t).around() != nullptr) return Static{nb::int_(-1)};
+  Collectives(t).need_one_thread(axis, call.node);
+  return Static{nb::int_(axis.mesh)};
 }
 
 Value primitive_derivatives_of_lanes(Tracer& t, Call&) {
