@@ -283,7 +283,10 @@ class Sharded(Generic[P_, R_co]):
                 errors[k] = error
                 _leave(barriers)
 
-        others = [threading.Thread(target=contextvars.copy_context().run, args=(work, k), daemon=True) for k in range(1, len(positions))]
+        def thread(k: int) -> threading.Thread:
+            return threading.Thread(target=contextvars.copy_context().run, args=(work, k), name=f"shard {k} of {self.__name__}", daemon=True)
+
+        others = [thread(k) for k in range(1, len(positions))]
         started = []
         try:
             for each in others:
