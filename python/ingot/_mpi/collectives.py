@@ -143,7 +143,7 @@ class Collectives:
 
         def deliver() -> None:
             for i, part in enumerate(call.all_parts() if received is not None else ()):
-                if part is not None:
+                if part is not None and received is not None:
                     call.receive(i, part, received[i])
 
         return end(deliver)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, NoReturn
 
 import mpi4py.MPI as MPI
 import numpy as np
@@ -13,7 +13,7 @@ from .collectives import Collectives
 from .findings import Site
 from .matching import ANY_SOURCE, ANY_TAG, PROC_NULL, Operation
 from .messages import Buffer, an_int, message
-from .requests import Prequest, Request, fill, need_status, receive, watched
+from .requests import Look, Nothing, Prequest, Request, fill, need_status, receive, watched
 from .scheduler import Rank, Run, Wait
 
 _TAG_UB = 2**31 - 1
@@ -50,7 +50,7 @@ class Comm(Collectives):
     def Is_inter(self) -> bool:
         return False
 
-    def Abort(self, errorcode: int = 0) -> None:
+    def Abort(self, errorcode: int = 0) -> NoReturn:
         site = self._begin(f"Abort({errorcode})")
         self.run.fail(self.owner, "exception", f"rank {self.owner.number} calls Abort", [site])
 
@@ -244,7 +244,7 @@ class Comm(Collectives):
         made.again = lambda request, site: self._start_receive("Start of Recv_init", buf, source, tag, request, site)
         return made
 
-    def Probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Any = None) -> bool:
+    def Probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Any = None) -> Literal[True]:
         self._look("Probe", source, tag, status, True)
         return True
 
@@ -366,47 +366,6 @@ class Cartcomm(Comm, MPI.Cartcomm):
         if not 0 <= direction < self.Get_dim():
             raise MPI.Exception(MPI.ERR_DIMS)
         return at(-disp), at(disp)
-
-
-class Nothing:
-    """A receive from nobody, which has ended."""
-
-    is_free = False
-    mask = 0
-
-    def __init__(self, site: Site) -> None:
-        self.site = site
-
-    def is_complete(self) -> bool:
-        return True
-
-    def finish(self) -> None:
-        pass
-
-    def waits_for(self, n: int) -> list[int]:
-        return []
-
-
-class Look:
-    """A probe of any source, which waits for the decision whose message it sees."""
-
-    is_chosen = False
-    event = 0
-    send: Any = None
-    others = None
-
-    def __init__(self, run: Run, rank: Rank, operation: Operation) -> None:
-        self.run, self.rank, self.operation = run, rank, operation
-
-    @property
-    def key(self) -> tuple[int, int]:
-        return self.run.matching.next_key(self.rank.number)
-
-    def options(self) -> dict[int, Operation]:
-        return {} if self.is_chosen else self.run.matching.candidates(self.operation)
-
-    def choose(self, source: int, event: int) -> None:
-        self.send, self.event, self.is_chosen = self.options()[source], event, True
 
 
 def _name(rank: int) -> str:

@@ -8,6 +8,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from .._errors import place_text
+
 _OWN_FILES = os.path.dirname(__file__) + os.sep
 
 
@@ -25,8 +27,9 @@ class Site(NamedTuple):
         return linecache.getline(self.file, self.line).strip()
 
     def __str__(self) -> str:
-        place = f"{os.path.relpath(self.file) if os.path.isabs(self.file) and self.file.startswith(os.getcwd() + os.sep) else self.file}:{self.line}"
-        return f"rank {self.rank}: {self.what}\n      {place}" + (f": {self.text}" if self.text else "")
+        is_near = self.file.startswith(os.getcwd() + os.sep)
+        place = place_text(os.path.relpath(self.file) if is_near else self.file, self.line)
+        return f"rank {self.rank}: {self.what}\n    {place}" + (f": {self.text}" if self.text else "")
 
 
 def site_of_caller(rank: int, what: str) -> Site:

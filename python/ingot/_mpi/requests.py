@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import mpi4py.MPI as MPI
 
@@ -134,14 +134,14 @@ class Request(MPI.Request):
     def _begin(self, what: str) -> Site:
         return self.run.begin(self.owner, what)  # type: ignore[no-any-return]
 
-    def Wait(self, status: Any = None) -> bool:
+    def Wait(self, status: Any = None) -> Literal[True]:
         return wait_all("Wait", [self], None if status is None else [status])
 
     def Test(self, status: Any = None) -> bool:
         return test_all("Test", [self], None if status is None else [status])
 
     @classmethod
-    def Waitall(cls, requests: Any, statuses: Any = None) -> bool:
+    def Waitall(cls, requests: Any, statuses: Any = None) -> Literal[True]:
         return wait_all("Waitall", requests, statuses)
 
     @classmethod
@@ -252,6 +252,47 @@ class AnyOf:
         return found
 
 
+class Nothing:
+    """A receive from nobody, which has ended."""
+
+    is_free = False
+    mask = 0
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+
+    def is_complete(self) -> bool:
+        return True
+
+    def finish(self) -> None:
+        pass
+
+    def waits_for(self, n: int) -> list[int]:
+        return []
+
+
+class Look:
+    """A probe of any source, which waits for the decision whose message it sees."""
+
+    is_chosen = False
+    event = 0
+    send: Any = None
+    others = None
+
+    def __init__(self, run: Run, rank: Rank, operation: Operation) -> None:
+        self.run, self.rank, self.operation = run, rank, operation
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.run.matching.next_key(self.rank.number)
+
+    def options(self) -> dict[int, Operation]:
+        return {} if self.is_chosen else self.run.matching.candidates(self.operation)
+
+    def choose(self, source: int, event: int) -> None:
+        self.send, self.event, self.is_chosen = self.options()[source], event, True
+
+
 def _refused(name: str) -> Any:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise UnsupportedError(f"`{name}` of a request, in a simulated rank, is not supported\n  instead: use Wait, Test, Waitall, Testall or Waitany")
@@ -272,7 +313,7 @@ def _sort(requests: Any, statuses: Any) -> list[tuple[Request, Any]]:
     return [(r, status) for r, status in pairs if isinstance(r, Request) and r.run is not None]
 
 
-def wait_all(what: str, requests: Any, statuses: Any) -> bool:
+def wait_all(what: str, requests: Any, statuses: Any) -> Literal[True]:
     pairs = _sort(requests, statuses)
     if pairs:
         first = pairs[0][0]

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import mpi4py.MPI as MPI
 
@@ -281,7 +281,7 @@ class Run:
             self.findings.append(found)
         return found
 
-    def fail(self, rank: Rank, kind: str, message: str, sites: list[Site]) -> None:
+    def fail(self, rank: Rank, kind: str, message: str, sites: list[Site]) -> NoReturn:
         """Ends the run by what is wrong."""
         self.find(kind, message, sites)
         self.is_stopping = True
@@ -289,9 +289,9 @@ class Run:
         self._main.release()
         raise Stop
 
-    def raise_code(self, code: int, kind: str, message: str, sites: list[Site]) -> None:
+    def raise_code(self, code: int, kind: str, message: str, sites: list[Site]) -> NoReturn:
         """Raises what mpi4py does; it is a finding if nothing catches it."""
-        error = MPI.Exception(code)
+        error: Any = MPI.Exception(code)
         error.ingot_finding = kind, message, sites
         raise error
 

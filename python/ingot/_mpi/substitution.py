@@ -158,7 +158,8 @@ class View:
         slots = kind.__dict__.get("__slots__", ())
         left_out = {"__dict__", "__weakref__", *([slots] if isinstance(slots, str) else slots)}
         try:
-            made = type(kind)(kind.__name__, bases, {"__slots__": slots} if "__slots__" in kind.__dict__ else {})
+            make: Any = type(kind)
+            made = make(kind.__name__, bases, {"__slots__": slots} if "__slots__" in kind.__dict__ else {})
         except Exception:
             return self._keep(kind, kind)  # it wants more of those that derive from it
         self._keep(kind, made)
