@@ -27,7 +27,7 @@ Threads, devices, memory
 Measure
     profile; the method `explain` of compiled functions
 Modules
-    cuda (kernels), lax (control flow), mpi (ranks that fail), numpy (NumPy's functions, compiled), random (keys),
+    cuda (kernels), lax (control flow), mpi (ranks that fail, ranks that are simulated), numpy (NumPy's functions, compiled), random (keys),
     tree (structures), types (types of signatures)
 
 In a terminal `python -m ingot info` shows what was built and what machine it sees, and

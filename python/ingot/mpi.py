@@ -54,7 +54,7 @@ def simulate(
     *args: Any,
     limit: int = 1000,
     buffered: bool | None = None,
-    timeout: float = 10.0,
+    timeout: float = 60.0,
     seed: str | None = None,
 ) -> Simulation:
     """Run a program of `n` ranks in this process, once for each way in which messages may match, and report what is wrong with it.

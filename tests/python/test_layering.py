@@ -155,7 +155,7 @@ LATE: dict[str, set[str]] = {
     "_command": {"_ahead", "_calls", "_command", "_core", "_profile", "_reports", "tour"},
 }
 # What only names for type checkers may come from, against the order.
-TYPES: dict[str, set[str]] = {"_cache": {"_calls"}, "_reports": {"_calls", "_core"}, "_command": {"_core"}}
+TYPES: dict[str, set[str]] = {"mpi": {"_mpi"}, "_cache": {"_calls"}, "_reports": {"_calls", "_core"}, "_command": {"_core"}}
 # The rules of derivatives are written in terms of the functions that they are the rules of.
 MUTUAL = {frozenset({"ingot.library.linalg", "ingot.library.rules.linalg"})}
 EXTENSIONS = {"_core", "_ingot"}

@@ -4,6 +4,7 @@ import builtins
 import inspect
 import os
 import pickle
+import random
 import subprocess
 import sys
 import threading
@@ -11,6 +12,7 @@ import time
 from pathlib import Path
 
 import mpi_faults
+import mpi_matchings
 import mpi_programs
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from test_mpi import ended, start
 
 import ingot
 import ingot.mpi
+from ingot._mpi.exploration import Exploration
 from ingot.mpi import simulate
 
 HERE = Path(__file__).resolve().parent
@@ -154,6 +157,32 @@ def test_independent_wildcards():
 
     simulation = simulate(f, 4, WORLD, buffered=True)
     assert simulation and simulation.complete and simulation.runs == 4
+
+
+@pytest.mark.parametrize("is_strict", [False, True])
+def test_all_matchings_are_found(monkeypatch, is_strict):
+    """Of random programs the runs end in each way in which a search of all states ends, and in no other."""
+    ends = set()
+    plain = Exploration.run
+
+    def recorded(self, *args):
+        found = plain(self, *args)
+        if not found.is_infeasible:
+            ends.add(tuple(rank.result for rank in found.ranks) if all(rank.has_returned for rank in found.ranks) else "deadlock")
+        return found
+
+    monkeypatch.setattr(Exploration, "run", recorded)
+    several = 0
+    for number in range(30):
+        rng = random.Random(number)
+        program = mpi_matchings.random_program(rng, rng.choice([2, 3, 3, 4]))
+        ends.clear()
+        simulation = simulate(mpi_matchings.run, len(program), WORLD, program, buffered=not is_strict)
+        expected = mpi_matchings.Search(program, is_strict).ends
+        assert simulation.complete and ends == expected, (number, program)
+        assert ("deadlock" in expected) == any(finding.kind == "deadlock" for finding in simulation.findings)
+        several += len(expected) > 1
+    assert several > 5
 
 
 # ---- what ranks see

@@ -96,10 +96,12 @@ class Call:
         return self.context.made[self.number]
 
     def finish(self) -> None:
-        """Gives the rank its results, when the call is complete."""
-        for part in self.parts.values():
-            if self.run.config.is_strict or part is self or self._plain_name() not in FROM_ROOT + TO_ROOT or part.local == self.root or self.local == self.root:
-                self.rank.known |= part.mask
+        """Gives the rank its results, when the call is complete, and what it knows by the ranks that it has waited for."""
+        name, parts = self._plain_name(), list(self.parts.values())
+        if not self.run.config.is_strict and name in FROM_ROOT + TO_ROOT and self.local != self.root:
+            parts = [part for part in parts if name in FROM_ROOT and part.local == self.root]
+        for part in parts:
+            self.rank.known |= part.mask
         if self.deliver is not None:
             self.deliver()
 

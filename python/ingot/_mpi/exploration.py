@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 import random
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -24,15 +24,20 @@ def seed_of(config: Config, forced: Forced) -> str:
 
 
 def read_seed(seed: str) -> tuple[Config, Forced]:
-    match = re.fullmatch(r"([bs])(?:e(\d+))?(l?)(?::(\d+\.\d+=\d+(?:,\d+\.\d+=\d+)*))?", seed) if isinstance(seed, str) else None
-    if match is None:
+    try:
+        kind, _, choices = seed.partition(":")
+        forced = {}
+        for each in choices.split(",") if choices else ():
+            key, chosen = each.split("=")
+            rank, count = key.split(".")
+            forced[int(rank), int(count)] = int(chosen)
+        early = kind[1:].removesuffix("l")
+        config = Config(kind[:1] == "s", int(early.removeprefix("e")) if early else -1, kind.endswith("l"))
+    except (AttributeError, ValueError):
+        config, forced = Config(), {}
+    if seed_of(config, forced) != seed:
         raise ValueError(f"the seed is one of a finding, not {seed!r}")
-    forced = {}
-    for each in match[4].split(",") if match[4] else ():
-        key, _, chosen = each.partition("=")
-        rank, _, count = key.partition(".")
-        forced[int(rank), int(count)] = int(chosen)
-    return Config(match[1] == "s", int(match[2]) if match[2] else -1, match[3] == "l"), forced
+    return config, forced
 
 
 class Exploration:
@@ -210,6 +215,12 @@ def simulate(f: Any, n: int, args: tuple[Any, ...], limit: int, buffered: bool |
     """What `ingot.mpi.simulate` does, which describes it."""
     if not callable(f):
         raise TypeError(f"simulate takes a function, not {type(f).__name__}")
+    try:
+        inspect.signature(getattr(f, "__ingot_function__", f)).bind(*args)
+    except TypeError as error:
+        raise TypeError(f"the arguments are not those of the function: {error}") from None
+    except ValueError:
+        pass  # a function of C's
     n, limit = operator.index(n), operator.index(limit)
     if n < 1:
         raise ValueError(f"a program has one rank at least, not {n}")

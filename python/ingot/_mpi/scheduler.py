@@ -20,7 +20,8 @@ from .._errors import UnsupportedError
 from .findings import Finding, Site, site_of_caller, site_of_error
 from .matching import Key, Matching, Operation
 
-_MOST_POLLS = 1000
+_MOST_POLLS = 4000
+_MOST_STOPS = 20  # of a rank that catches what ends it
 _LEAST_SECONDS = 0.2  # of polls in vain, until they are for ever
 
 
@@ -60,7 +61,8 @@ class Rank:
         self.wait: Wait | None = None
         self.want: Any = None
         self.answer = False
-        self.polls = 0
+        self.polls = self.stops = 0
+        self.is_lost = False
         self.asked: set[Any] = set()
         self.known = 0
         self.pending: list[Any] = []  # requests that have been started
@@ -112,14 +114,14 @@ class Run:
         """Ends the threads that have not: those that wait by what their call raises, one that runs by an exception from outside."""
         self.is_stopping = True
         for rank in self.ranks:
-            for _ in range(20):
-                if rank.state == "done" or not rank.thread.is_alive():
+            for _ in range(_MOST_STOPS):
+                if rank.state == "done" or rank.is_lost or not rank.thread.is_alive():
                     break
                 if rank.number == self._last and rank.state == "ready":
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(rank.thread.ident), ctypes.py_object(Stop))
                 if rank.lock.locked():
                     rank.lock.release()
-                rank.thread.join(0.1)
+                rank.thread.join(0.02)
 
     def _time_out(self, timeout: float) -> None:
         self.has_timed_out = True
@@ -129,7 +131,7 @@ class Run:
             frame = frame.f_back
         sites = [] if frame is None else [Site(running.number, "runs", frame.f_code.co_filename, frame.f_lineno)]
         sites += [rank.wait.site for rank in self.ranks if rank.state not in ("ready", "done") and rank.wait is not None]
-        message = f"rank {running.number} has called nothing of MPI's that waits for {timeout:g} s; `timeout` gives it more"
+        message = f"the run has not ended in {timeout:g} s, and rank {running.number} computes; `timeout` gives it more"
         self.find("timeout", message, sites, (running.number,))
 
     # ---- from the threads of ranks
@@ -177,6 +179,10 @@ class Run:
     def begin(self, rank: Rank, what: str) -> Site:
         """What each call of MPI's begins with."""
         if self.is_stopping:
+            rank.stops += 1
+            if rank.stops > _MOST_STOPS:  # it catches everything: its thread waits for ever
+                rank.is_lost = True
+                rank.lock.acquire()
             raise Stop
         rank.last = site_of_caller(rank.number, what)
         return rank.last
@@ -316,7 +322,7 @@ class Run:
         ended = [rank.number for rank in self.ranks if rank.state == "done"]
         message = "; ".join(words) + (f"; {_listed(ended)} {'has' if len(ended) == 1 else 'have'} ended" if ended else "")
         if is_asking:
-            self.find("livelock", f"asked for ever: {message}", sites)
+            self.find("livelock", f"asked {_MOST_POLLS} times in vain: {message}", sites)
         elif open_calls and self.config.is_strict:
             calls = " and ".join(sorted(open_calls))
             self.find("deadlock", f"if {calls} {'waits' if len(open_calls) == 1 else 'wait'} for other ranks, which MPI leaves open: {message}", sites)
@@ -332,14 +338,7 @@ class Run:
         if self.is_infeasible or self.has_timed_out:
             return
         failed = [rank for rank in self.ranks if rank.error is not None]
-        for rank in failed:
-            error: Any = rank.error
-            own = site_of_error(rank.number, f"{type(error).__name__}: {error}", error)
-            waiting = self.left_waiting
-            kind, message, sites = getattr(error, "ingot_finding", ("exception", f"rank {rank.number} ends by {type(error).__name__}: {error}", [own]))
-            same = next((f for f in self.findings if f.kind == kind and f.sites[0][2:] == sites[0][2:]), None)
-            if same is None:
-                self.find(kind, message + (f"; {_listed([site.rank for site in waiting])} would wait for ever" if waiting else ""), [*sites, *waiting])
+        self._find_exceptions(failed)
         if failed or any(not rank.has_returned and rank.error is None for rank in self.ranks):
             return
         left = {id(o) for sends in self.matching.sends.values() for o in sends}
@@ -354,6 +353,24 @@ class Run:
                 if id(send) in left:
                     more = [r.site for r in self.matching.receives[send.context, send.dest]]
                     self.find("unmatched", f"a message to rank {send.dest} is never received", [send.site, *more, *self._last_calls([send.dest])])
+
+    def _find_exceptions(self, failed: list[Rank]) -> None:
+        """What the exceptions mean that nothing has caught; those of one line are one finding."""
+        found: dict[Any, list[tuple[int, str, str, list[Site]]]] = {}
+        for rank in failed:
+            error: Any = rank.error
+            words = f"{type(error).__name__}: {error}"
+            own = site_of_error(rank.number, words, error)
+            kind, message, sites = getattr(error, "ingot_finding", ("exception", f"ends by {words}", [own]))
+            found.setdefault((kind, sites[0].file, sites[0].line), []).append((rank.number, kind, message, sites))
+        for (kind, *_), ends in found.items():
+            ranks = tuple(number for number, *_ in ends)
+            message = ends[0][2]
+            if kind == "exception":
+                message = f"{_listed(ranks)} {message if len(ranks) == 1 else message.replace('ends', 'end', 1)}"
+            if self.left_waiting:
+                message += f"; {_listed(site.rank for site in self.left_waiting)} would wait for ever"
+            self.find(kind, message, [*(site for *_, sites in ends for site in sites), *self.left_waiting])
 
 
 _OWN = __file__.rpartition("scheduler")[0]

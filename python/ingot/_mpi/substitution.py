@@ -67,7 +67,7 @@ class View:
         self._made: dict[int, tuple[Any, Any]] = {}  # by id, with the object, which stays
         self._globals: dict[int, Globals] = {}
         self.builtins = {**vars(builtins), "__import__": self._import, "print": self._print}
-        world = Comm.of.__func__(Intracomm, run, rank, _shared(run, "world", range(run.n)))  # type: ignore[attr-defined]
+        world = Intracomm.of(run, rank, _shared(run, "world", range(run.n)))
         own = Intracomm.of(run, rank, _shared(run, ("self", rank.number), [rank.number]))
         names = {"COMM_WORLD": world, "COMM_SELF": own, "Request": Request, "Prequest": Prequest, "Init": _nothing, "Finalize": _nothing}
         for given, made in ((MPI.COMM_WORLD, world), (MPI.COMM_SELF, own), (MPI.Request, Request), (MPI.Prequest, Prequest), (builtins.print, self._print)):
@@ -223,6 +223,8 @@ class View:
 
     def _method(self, x: Any) -> Any:
         owner = self.of(x.__self__)
+        if isinstance(x, types.MethodType) and isinstance(x.__func__, types.FunctionType):
+            return types.MethodType(self.of(x.__func__), owner)
         return x if owner is x.__self__ else getattr(owner, x.__name__)
 
     def _comm(self, x: Any) -> Any:
@@ -240,7 +242,7 @@ class View:
         return x
 
     def _instance(self, x: Any) -> Any:
-        """An object of a class of the program's has its attributes replaced; any other is copied as `copy.deepcopy` does."""
+        """An object has its attributes replaced; one of Python's, NumPy's or a container is copied as `copy.deepcopy` does."""
         kind = type(x)
         if hasattr(kind, "_made_by"):
             return self._compiled(x)
@@ -249,17 +251,18 @@ class View:
             made.function = self.of(x.function)
             return made
         replaced = self.of(kind)
-        if self._is_of_user(kind.__module__ or "") and not hasattr(kind, "__deepcopy__"):
+        if (kind.__module__ or "").partition(".")[0] not in _KEPT and not any(hasattr(kind, name) for name in ("__deepcopy__", "__setstate__")):
             try:
-                made = replaced.__new__(replaced)
+                made = object.__new__(replaced)
             except TypeError:
-                return x
-            self._keep(x, made)
-            names = [name for each in kind.__mro__ for name in _slots(each)]
-            values = {**{name: getattr(x, name) for name in names if hasattr(x, name)}, **getattr(x, "__dict__", {})}
-            for name, value in values.items():
-                object.__setattr__(made, name, self.of(value))
-            return made
+                pass  # it is a container, or of C's
+            else:
+                self._keep(x, made)
+                names = [name for each in kind.__mro__ for name in _slots(each)]
+                values = {**{name: getattr(x, name) for name in names if hasattr(x, name)}, **getattr(x, "__dict__", {})}
+                for name, value in values.items():
+                    object.__setattr__(made, name, self.of(value))
+                return made
         try:
             return self._keep(x, copy.deepcopy(x, _Memo(self)))
         except Exception:
@@ -333,7 +336,7 @@ def _codes(code: types.CodeType) -> list[types.CodeType]:
 
 _MAKERS: dict[type, Any] = {
     types.FunctionType: View._function,
-    types.MethodType: lambda view, x: types.MethodType(view.of(x.__func__), view.of(x.__self__)),
+    types.MethodType: View._method,
     types.BuiltinMethodType: View._method,
     types.ModuleType: View._module,
     list: View._list,
