@@ -40,6 +40,28 @@ def read_seed(seed: str) -> tuple[Config, Forced]:
     return config, forced
 
 
+class Part:
+    """The runs of one kind: those that wait to be run, by what they are forced to, and the first, which was forced to nothing."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.base: Run | None = None
+        self.waiting: list[Forced] = [{}]
+        self._seen = {frozenset[Any]()}
+
+    def extend(self, run: Run) -> None:
+        """Takes in what a run could have chosen instead."""
+        made: Forced = {}
+        for decision in run.matching.decisions:
+            made[decision.key] = decision.chosen
+            self._seen.add(frozenset(made.items()))
+        for other in reversed(run.matching.alternatives()):
+            key = frozenset(other.items())
+            if key not in self._seen:
+                self._seen.add(key)
+                self.waiting.append(other)
+
+
 class Exploration:
     """The runs of one program."""
 
@@ -80,37 +102,20 @@ class Exploration:
             if not is_same and all(finding.key != other.key for other in known):
                 known.append(finding)
 
-    def explore(self, config: Config) -> Run:
-        """All matchings, as far as the limit goes; gives the run that forces none."""
-        waiting: list[Forced] = [{}]
-        seen = {frozenset[Any]()}
-        base = None
-        while waiting and self.simulation.runs < self.limit:
-            forced = waiting.pop()
-            run = self.run(config, forced, self.first is None)
-            if self.first is None:
-                self.first = run
-                self.simulation.results = [rank.result for rank in run.ranks]
-            base = base or run
-            if run.is_infeasible:
-                continue
-            self.add(run.findings)
-            if run.has_timed_out:
-                self.simulation.complete = False
-                return base
-            self.compare(base, run)
-            made: Forced = {}
-            for decision in run.matching.decisions:
-                made[decision.key] = decision.chosen
-                seen.add(frozenset(made.items()))
-            for other in reversed(run.matching.alternatives()):
-                key = frozenset(other.items())
-                if key not in seen:
-                    seen.add(key)
-                    waiting.append(other)
-        self.simulation.complete = self.simulation.complete and not waiting
-        assert base is not None
-        return base
+    def step(self, part: Part) -> Run:
+        """The next run of a part, and what comes of it."""
+        run = self.run(part.config, part.waiting.pop(), self.first is None)
+        if self.first is None:
+            self.first = run
+            self.simulation.results = [rank.result for rank in run.ranks]
+        part.base = part.base or run
+        if run.is_infeasible:
+            return run
+        self.add(run.findings)
+        if not run.has_timed_out:
+            self.compare(part.base, run)
+            part.extend(run)
+        return run
 
     def compare(self, base: Run, run: Run) -> None:
         """A race, where ranks give something else than in another matching."""
@@ -129,7 +134,8 @@ class Exploration:
 
     def compare_early(self, base: Run, run: Run) -> None:
         """A receive buffer that is read before the wait: what ranks give depends on when the message is written into it."""
-        if run.is_infeasible or run.findings or base.findings or not self._differs(base, run, 0.0) or not self.is_repeatable(base):
+        others = {finding.key for finding in run.findings} ^ {finding.key for finding in base.findings}
+        if run.is_infeasible or others or not self._differs(base, run, 0.0) or not self.is_repeatable(base):
             return
         (file, line), (_, waits) = list(base.lines.items())[run.config.early]
         ranks = tuple(i for i in range(self.n) if not same(base.ranks[i].result, run.ranks[i].result, 0.0))
@@ -149,20 +155,23 @@ class Exploration:
         return self._is_repeatable
 
     def all(self, buffered: bool | None) -> None:
-        """Runs of each kind that may differ from those before."""
+        """The runs of all parts, interleaved, so that the limit does not leave a part out."""
+        parts = [Part(Config(is_strict)) for is_strict in ((False, True) if buffered is None else (not buffered,))]
+        for part in list(parts):
+            if self.simulation.runs == self.limit:
+                return
+            run = self.step(part)
+            if run.has_timed_out:
+                return
+            if run.has_answered:
+                parts.append(Part(part.config._replace(is_late=True)))
+            if part is parts[0]:
+                self._early(run)
+        while any(part.waiting for part in parts):
+            for part in parts:
+                if part.waiting and (self.simulation.runs >= self.limit or self.step(part).has_timed_out):
+                    return
         self.simulation.complete = True
-        strict = [False, True] if buffered is None else [not buffered]
-        for is_strict in strict:
-            if is_strict and buffered is None and self.first is not None and self.simulation.runs >= self.limit:
-                self.simulation.complete = False
-                return
-            base = self.explore(Config(is_strict))
-            if base.has_timed_out:
-                return
-            if base.has_answered:
-                self.explore(Config(is_strict, is_late=True))
-            if is_strict == strict[0]:
-                self._early(base)
 
     def _early(self, base: Run) -> None:
         chosen = {d.key: d.chosen for d in base.matching.decisions}
@@ -172,10 +181,10 @@ class Exploration:
 
     def again(self, config: Config, forced: Forced) -> None:
         """The run of a seed, and, where its results are compared with another's, that one before."""
-        base = self.run(Config(config.is_strict), {})
+        base = self.run(config._replace(early=-1), {})
         if config.early >= 0:
             chosen = {d.key: d.chosen for d in base.matching.decisions}
-            base = base if chosen == forced else self.run(Config(config.is_strict), forced)
+            base = base if chosen == forced else self.run(config._replace(early=-1), forced)
         if config.early >= len(base.lines):
             raise ValueError(f"the seed {seed_of(config, forced)!r} is that of another program")
         run = self.run(config, forced, True)
