@@ -113,7 +113,6 @@ class Comm(Collectives):
 
     def _post(self, operation: Operation) -> None:
         operation.mask = self.owner.known
-        self.run.has_sends = self.run.has_sends or (operation.is_send and operation.mode == "")
         self.run.matching.post(operation)
         if not operation.is_send:
             self.owner.known |= operation.post
@@ -146,7 +145,7 @@ class Comm(Collectives):
         need_status(status)
         operation, site = self._receive("Recv", buf, source, tag)
         if operation.source == PROC_NULL:
-            fill(self.run, status, operation)
+            fill(status, operation)
             return
         watched(self.run, self.owner, site, [(operation.buffer, True)])
         self._post(operation)
@@ -179,7 +178,7 @@ class Comm(Collectives):
         if send is not None:
             self.run.observe(self.owner, send)
         if got.source == PROC_NULL:
-            fill(self.run, status, got)
+            fill(status, got)
         else:
             receive(self.run, self.owner, got, self.context.members, status)
 
@@ -193,13 +192,14 @@ class Comm(Collectives):
             uses = watched(self.run, self.owner, operation.site, [(buffer, False)])
             self._post(operation)
             request.activate(operation, uses)
+        else:
+            request.activate(Nothing(site or own), [])
         return request
 
     def _start_receive(self, name: str, buf: Any, source: Any, tag: Any, request: Any = None, site: Site | None = None) -> Any:
         operation, own = self._receive(name, buf, source, tag, gaps=False)
         request = Request.of(self.run, self.owner, self.context.members) if request is None else request
         if operation.source == PROC_NULL:
-            operation.is_cancelled = True  # it has ended, and has received nothing
             request.activate(Nothing(operation.site), [])
             return request
         site = operation.site = site or own
@@ -257,7 +257,7 @@ class Comm(Collectives):
         site = self._begin(f"{name} of {_name(source)}, tag {'ANY_TAG' if tag == ANY_TAG else tag}")
         probe = self._probe(source, tag, site)
         if source == PROC_NULL:
-            fill(self.run, status, probe)
+            fill(status, probe)
             return True
         probe.mask = self.owner.known
         matching = self.run.matching
@@ -270,7 +270,7 @@ class Comm(Collectives):
         send: Any = matching.first(probe, probe.source) if want is None else want.send
         self.owner.known |= send.mask | (want.event if want is not None else 0)
         probe.partner = send
-        fill(self.run, status, probe, self.context.members)
+        fill(status, probe, self.context.members)
         return True
 
     # ---- other communicators

@@ -27,7 +27,7 @@ class Operation:
     """A send, a receive or a probe. Ranks are those of the world; `source` of a receive may be ANY_SOURCE."""
 
     __slots__ = (
-        "buffer", "context", "data", "decision", "dest", "early", "is_cancelled", "is_observed", "is_send", "key", "mask", "mode", "partner", "post", "site",
+        "buffer", "context", "data", "decision", "dest", "early", "is_cancelled", "is_send", "key", "mask", "mode", "partner", "post", "site",
         "source", "step", "tag",
     )  # fmt: skip
 
@@ -41,7 +41,7 @@ class Operation:
         self.decision = 0  # the event of the decision that matched it
         self.step = NEVER  # when it was matched
         self.key: Key | None = None
-        self.is_cancelled = self.is_observed = self.early = False
+        self.is_cancelled = self.early = False
 
     is_free = False
 
@@ -80,8 +80,8 @@ class Decision:
 class Matching:
     """What is posted and not matched, of one run. `forced`: what some decisions have to be."""
 
-    def __init__(self, forced: dict[Key, int], is_strict: bool) -> None:
-        self.forced, self.is_strict = forced, is_strict
+    def __init__(self, forced: dict[Key, int]) -> None:
+        self.forced = forced
         self.sends: dict[tuple[int, int], list[Operation]] = defaultdict(list)
         self.receives: dict[tuple[int, int], list[Operation]] = defaultdict(list)
         self.log: dict[tuple[int, int], list[Operation]] = defaultdict(list)

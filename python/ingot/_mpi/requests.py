@@ -42,7 +42,7 @@ def watched(run: Run, rank: Rank, site: Site, buffers: Sequence[tuple[Buffer | N
     return made
 
 
-def fill(run: Run, status: Any, receive: Operation | None, members: Sequence[int] = ()) -> None:
+def fill(status: Any, receive: Operation | None, members: Sequence[int] = ()) -> None:
     """Has a status know what was received; of None, nothing."""
     if status is None:
         return
@@ -68,7 +68,7 @@ def receive(run: Run, rank: Rank, operation: Operation, members: Sequence[int], 
     """Ends a receive: the message is in its buffer, or too long for it."""
     run.observe(rank, operation)
     send, buffer = operation.partner, operation.buffer
-    fill(run, status, operation, members)
+    fill(status, operation, members)
     if send is None or buffer is None:
         return
     if len(send.data) > buffer.size:
@@ -109,17 +109,19 @@ class Request(MPI.Request):
         if operation is None:
             if self.freed is not None and self.was_active:
                 self.run.find("freed", f"{site.what.split()[0]} of a request that was freed waits for nothing", [self.freed, site])
-            fill(self.run, status, None)
+            fill(status, None)
             return
         self.owner.pending.remove(self)
         self.operation = None
         self._check(operation, site)
         if not isinstance(operation, Operation):
             operation.finish()
-            fill(self.run, status, None)
+            fill(status, None)
+            if status is not None and isinstance(operation, Nothing):
+                status.Set_source(PROC_NULL)
         elif operation.is_send:
             self.run.observe(self.owner, operation)
-            fill(self.run, status, operation)
+            fill(status, operation)
         else:
             self.run.line_of(operation.site)[1].append(site)
             receive(self.run, self.owner, operation, self.members, status)
@@ -156,7 +158,7 @@ class Request(MPI.Request):
         if own:
             site = own[0]._begin("Waitany")
         if not active:
-            fill(own[0].run if own else None, status, None)  # type: ignore[arg-type]
+            fill(status, None)
             return MPI.UNDEFINED
         want = AnyOf(active[0].owner, requests, site)
         active[0].run.block(active[0].owner, bool, Wait(site, tuple(r.operation for r in active)), want)
@@ -253,7 +255,7 @@ class AnyOf:
 
 
 class Nothing:
-    """A receive from nobody, which has ended."""
+    """A message from or to nobody, which has ended."""
 
     is_free = False
     mask = 0
@@ -305,7 +307,8 @@ for _each in dir(MPI.Prequest):
         setattr(Request, _each, staticmethod(_refused(_each)) if callable(getattr(MPI.Prequest, _each)) else property(_refused(_each)))
 
 
-def _sort(requests: Any, statuses: Any) -> list[tuple[Request, Any]]:
+def _own(requests: Any, statuses: Any) -> list[tuple[Request, Any]]:
+    """The requests that are none of `MPI.REQUEST_NULL`, with their statuses."""
     if statuses is not None:
         for status in statuses:
             need_status(status)
@@ -314,7 +317,7 @@ def _sort(requests: Any, statuses: Any) -> list[tuple[Request, Any]]:
 
 
 def wait_all(what: str, requests: Any, statuses: Any) -> Literal[True]:
-    pairs = _sort(requests, statuses)
+    pairs = _own(requests, statuses)
     if pairs:
         first = pairs[0][0]
         site = first._begin(what)
@@ -327,7 +330,7 @@ def wait_all(what: str, requests: Any, statuses: Any) -> Literal[True]:
 
 
 def test_all(what: str, requests: Any, statuses: Any) -> bool:
-    pairs = _sort(requests, statuses)
+    pairs = _own(requests, statuses)
     active = [r for r, _ in pairs if r.operation is not None]
     if not pairs:
         return True

@@ -42,7 +42,7 @@ class Config(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """What a rank waits for: where, and the messages and calls of collectives, each with `site`, `waits_for` and `is_sent_to`."""
+    """What a rank waits for: where, and the messages and calls of collectives, each with `site`, `waits_for` and `is_free`."""
 
     site: Site
     operations: tuple[Any, ...] = ()
@@ -78,11 +78,11 @@ class Run:
     def __init__(self, n: int, config: Config, forced: dict[Key, int], seed: str) -> None:
         self.n, self.config, self.seed = n, config, seed
         self.ranks = [Rank(i) for i in range(n)]
-        self.matching = Matching(forced, config.is_strict)
+        self.matching = Matching(forced)
         self.matching.matched = self._has_matched
         self.findings: list[Finding] = []
         self.is_stopping = self.is_infeasible = self.has_timed_out = False
-        self.has_sends = self.has_answered = self.is_first = False
+        self.has_answered = self.is_first = False
         self.lines: dict[tuple[str, int], tuple[int, list[Site]]] = {}  # of receives that are started: each with its number and the waits
         self.contexts = 0
         self.shared: dict[Any, Any] = {}
@@ -273,11 +273,10 @@ class Run:
         return operation.is_send and (operation.mode in ("buffered", "ready") or (operation.mode == "" and not self.config.is_strict))
 
     def observe(self, rank: Rank, operation: Operation) -> None:
-        """Has a rank know what happened before an operation ended."""
+        """Has a rank know what happened before an operation ended, as far as its end shows that."""
         partner = operation.partner
         if partner is not None and (not operation.is_send or operation.mode == "synchronous" or self.config.is_strict):
             rank.known |= partner.mask | partner.post | partner.decision | operation.decision
-        operation.is_observed = True
 
     # ---- what is found
 
