@@ -7,6 +7,7 @@ import pickle
 import random
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 from pathlib import Path
@@ -302,7 +303,7 @@ def test_nothing_stays_changed():
     for f, n in ((mpi_faults.both_receive_first, 2), (mpi_faults.an_exception_of_one_rank, 2), (lambda: np.random.rand(3), 2)):
         simulate(f, n, *([WORLD] if f.__name__ != "<lambda>" else []))
     with pytest.raises(ingot.UnsupportedError):
-        simulate(lambda: comm.send(1, 0), 2)
+        simulate(lambda: comm.Get_group(), 2)
     end = time.monotonic() + 5
     while threading.active_count() > before[4] and time.monotonic() < end:
         time.sleep(0.01)
@@ -334,6 +335,45 @@ def test_nobody_and_nothing():
     assert simulation.results == [f(MPI.COMM_SELF)]
 
 
+def test_objects_are_sent(tmp_path):
+    """Methods in lower case give what they give in MPI."""
+
+    def f(c):
+        right, left = (c.rank + 1) % c.size, (c.rank - 1) % c.size
+        request = c.isend({"a": [c.rank]}, right, 3)
+        found = [c.recv(source=left, tag=3)]
+        request.wait()
+        later = c.irecv(source=left)
+        c.send((c.rank, "x"), right) if c.rank % 2 == 0 else c.issend((c.rank, "x"), right).wait()
+        found.append(later.wait())
+        found.append(c.sendrecv(c.rank, right, 1, source=left, recvtag=1))
+        found += [c.bcast([1, 2] if c.rank == 0 else None), c.gather(c.rank, 1), c.allgather(c.rank), c.scatter(list("ab") if c.rank == 0 else None)]
+        found += [c.alltoall([c.rank, -c.rank]), c.reduce(c.rank + 1), c.allreduce([c.rank]), c.allreduce(c.rank, MPI.MAX), c.scan(c.rank + 1)]
+        c.barrier()
+        return [*found, c.exscan(c.rank + 1)]
+
+    simulation = simulate(f, 2, WORLD)
+    simulation.raise_()
+    text = "import sys\nfrom mpi4py import MPI\nc = MPI.COMM_WORLD\n" + textwrap.dedent(inspect.getsource(f))
+    text += "\nfound = c.gather(f(c))\nif c.rank == 0:\n    print(found)\n"
+    code, out, errors = ended(start(2, "-c", text))
+    assert code == 0 and eval(out) == simulation.results, (out, errors)
+
+
+def test_objects_and_arrays_do_not_mix():
+    def f(c):
+        if c.rank == 0:
+            c.send(np.ones(2), 1)
+        else:
+            c.Recv(np.ones(2), 0)
+
+    assert simulate(f, 2, WORLD).findings[0].kind == "datatype"
+    assert simulate(lambda c: c.bcast(1, c.rank), 2, WORLD).findings[0].kind == "collective"
+    assert simulate(lambda c: c.bcast(1) if c.rank else c.Bcast(np.ones(1)), 2, WORLD).findings[0].kind == "collective"
+    (finding,) = simulate(lambda c: c.send(1, 1 - c.rank), 2, WORLD).findings
+    assert finding.kind == "unmatched"
+
+
 # ---- what is refused
 
 
@@ -352,7 +392,6 @@ def test_what_is_not_taken():
         with pytest.raises(ValueError, match="the seed is one of a finding"):
             simulate(counts, 1, seed=seed)
     for f, words in (
-        (lambda c: c.bcast(1), "`bcast` of a communicator"),
         (lambda c: c.Get_group(), "`Get_group` of a communicator"),
         (lambda c: MPI.Request.Waitsome([c.Irecv(np.zeros(1))]), "`Waitsome` of a request"),
     ):

@@ -49,8 +49,7 @@ class Call:
         self.parts[local] = self
 
     def _compare(self, other: Call) -> None:
-        base, others_base = self.name.removeprefix("I").lower(), other.name.removeprefix("I").lower()
-        if base != others_base or self.name.startswith("I") != other.name.startswith("I"):
+        if self.name != other.name:
             self._fail(other, f"rank {self.rank.number} calls {self.name} where rank {other.rank.number} calls {other.name}")
         for what, value in self.agreed.items():
             theirs = other.agreed.get(what)
@@ -77,8 +76,7 @@ class Call:
         return self.local != self.root if name in TO_ROOT else self.root in self.parts
 
     def _plain_name(self) -> str:
-        name = self.name
-        return name[1:].capitalize() if name[0] == "I" else name
+        return self.name.removeprefix("I").capitalize()
 
     def waits_for(self, n: int) -> list[int]:
         return [rank for local, rank in enumerate(self.context.members) if local not in self.parts]

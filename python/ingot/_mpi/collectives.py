@@ -25,7 +25,7 @@ def _need_buffer(msg: Any) -> None:
         raise TypeError("message: expecting buffer or list/tuple")
 
 
-def _need_op(op: Any) -> None:
+def need_op(op: Any) -> None:
     if not isinstance(op, MPI.Op):
         raise TypeError(f"Argument 'op' has incorrect type (expected mpi4py.MPI.Op, got {type(op).__name__})")
 
@@ -194,7 +194,7 @@ class Collectives:
 
     def Reduce(self: Any, sendbuf: Any, recvbuf: Any, op: Any = SUM, root: int = 0, *, is_started: bool = False) -> Any:
         root = an_int(root)
-        _need_op(op)
+        need_op(op)
         received = sent = None
         if self.rank == root:
             _need_buffer(recvbuf)
@@ -217,7 +217,7 @@ class Collectives:
         return self._reduction("Exscan", sendbuf, recvbuf, op, is_started, lambda call: call.all_parts()[: call.local])
 
     def _reduction(self: Any, name: str, sendbuf: Any, recvbuf: Any, op: Any, is_started: bool, parts_of: Callable[[Call], list[bytes]]) -> Any:
-        _need_op(op)
+        need_op(op)
         sent = None if is_in_place(sendbuf) else message(sendbuf, gaps=not is_started)
         received = message(recvbuf, writes=True, gaps=not is_started)
         if sent is not None:
@@ -233,7 +233,7 @@ class Collectives:
         return end(deliver)
 
     def Reduce_scatter_block(self: Any, sendbuf: Any, recvbuf: Any, op: Any = SUM) -> None:
-        _need_op(op)
+        need_op(op)
         received = message(recvbuf, writes=True)
         sent = received if is_in_place(sendbuf) else message(sendbuf)
         if sent.count % self.size != 0:
@@ -244,7 +244,7 @@ class Collectives:
         self._reduce_scatter("Reduce_scatter_block", sent, received, counts, op)
 
     def Reduce_scatter(self: Any, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = SUM) -> None:
-        _need_op(op)
+        need_op(op)
         received = message(recvbuf, writes=True)
         if recvcounts is None:
             counts = np.zeros(self.size, np.int32)

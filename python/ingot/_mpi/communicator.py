@@ -13,13 +13,14 @@ from .collectives import Collectives
 from .findings import Site
 from .matching import ANY_SOURCE, ANY_TAG, PROC_NULL, Operation
 from .messages import Buffer, an_int, message
+from .objects import Objects
 from .requests import Look, Nothing, Prequest, Request, fill, need_status, receive, watched
 from .scheduler import Rank, Run, Wait
 
 _TAG_UB = 2**31 - 1
 
 
-class Comm(Collectives):
+class Comm(Collectives, Objects):
     """What intracommunicators and grids have in common."""
 
     run: Run
@@ -83,15 +84,23 @@ class Comm(Collectives):
 
     def _send(self, name: str, buf: Any, dest: Any, tag: Any, mode: str, gaps: bool = True) -> tuple[Operation | None, Buffer | None, Site]:
         """A send that has not been posted; None: to nobody."""
+        buffer = None if buf is None and an_int(dest) == PROC_NULL else message(buf, gaps=gaps)
+        operation, site = self._envelope(name, dest, tag, mode, buffer)
+        return operation, None if operation is None else buffer, site
+
+    def _envelope(self, name: str, dest: Any, tag: Any, mode: str, buffer: Buffer | None = None) -> tuple[Operation | None, Site]:
         dest, tag = an_int(dest), an_int(tag)
         site = self._begin(f"{name} to {_name(dest)}, tag {tag}")
-        buffer = None if buf is None and dest == PROC_NULL else message(buf, gaps=gaps)
         if dest == PROC_NULL:
-            return None, None, site
+            return None, site
         self._need_rank(dest, site)
         if not 0 <= tag <= _TAG_UB:
             raise MPI.Exception(MPI.ERR_TAG)
-        return Operation(True, site, self.context.number, self.owner.number, self.context.members[dest], tag, buffer, mode), buffer, site
+        return Operation(True, site, self.context.number, self.owner.number, self.context.members[dest], tag, buffer, mode), site
+
+    @staticmethod
+    def _name_of(rank: int) -> str:
+        return _name(rank)
 
     def _receive(self, name: str, buf: Any, source: Any, tag: Any, gaps: bool = True) -> tuple[Operation, Site]:
         source, tag = an_int(source), an_int(tag)
@@ -374,8 +383,7 @@ def _name(rank: int) -> str:
 
 def _refused(name: str) -> Any:
     def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
-        instead = "send arrays, by the methods in upper case" if name.islower() else "simulate a function without it"
-        raise UnsupportedError(f"`{name}` of a communicator, in a simulated rank, is not supported\n  instead: {instead}")
+        raise UnsupportedError(f"`{name}` of a communicator, in a simulated rank, is not supported\n  instead: simulate a function without it")
 
     return refuse
 

@@ -27,7 +27,7 @@ class Operation:
     """A send, a receive or a probe. Ranks are those of the world; `source` of a receive may be ANY_SOURCE."""
 
     __slots__ = (
-        "buffer", "context", "data", "decision", "dest", "early", "is_cancelled", "is_send", "key", "mask", "mode", "partner", "post", "site",
+        "buffer", "content", "context", "data", "decision", "dest", "early", "is_cancelled", "is_send", "key", "mask", "mode", "partner", "post", "site",
         "source", "step", "tag",
     )  # fmt: skip
 
@@ -41,6 +41,7 @@ class Operation:
         self.decision = 0  # the event of the decision that matched it
         self.step = NEVER  # when it was matched
         self.key: Key | None = None
+        self.content: tuple[Any, ...] | None = None  # of a send of an object it, of a receive of one ()
         self.is_cancelled = self.early = False
 
     is_free = False
@@ -55,9 +56,9 @@ class Operation:
     def rank(self) -> int:
         return self.source if self.is_send else self.dest
 
-    @property
-    def is_matched(self) -> bool:
-        return self.partner is not None
+    def received(self) -> Any:
+        """The object of a receive; None where there is none."""
+        return self.partner.content[0] if self.partner is not None and self.partner.content and not self.is_send else None
 
     def takes(self, send: Operation) -> bool:
         """Whether a receive may take a send, by source and tag."""

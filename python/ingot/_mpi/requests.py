@@ -123,7 +123,8 @@ class Request(MPI.Request):
             self.run.observe(self.owner, operation)
             fill(status, operation)
         else:
-            self.run.line_of(operation.site)[1].append(site)
+            if operation.buffer is not None:
+                self.run.line_of(operation.site)[1].append(site)
             receive(self.run, self.owner, operation, self.members, status)
 
     def _check(self, operation: Any, site: Site) -> None:
@@ -165,6 +166,22 @@ class Request(MPI.Request):
         active[0].owner.known |= want.event
         requests[want.index].end(site, status)
         return want.index
+
+    def wait(self, status: Any = None) -> Any:
+        operation = self.operation
+        wait_all("wait", [self], None if status is None else [status])
+        return operation.received() if isinstance(operation, Operation) else None
+
+    def test(self, status: Any = None) -> tuple[bool, Any]:
+        operation = self.operation
+        is_done = test_all("test", [self], None if status is None else [status])
+        return is_done, operation.received() if is_done and isinstance(operation, Operation) else None
+
+    @classmethod
+    def waitall(cls, requests: Any, statuses: Any = None) -> Any:
+        operations = [request.operation if isinstance(request, Request) else None for request in requests]
+        wait_all("waitall", requests, statuses)
+        return [operation.received() if isinstance(operation, Operation) else None for operation in operations]
 
     def Cancel(self) -> None:
         if self.run is not None and self.operation is not None:

@@ -259,6 +259,8 @@ class Run:
             of_send, of_receive = send.buffer.type.code, receive.buffer.type.code
             if of_send is not None and of_receive is not None and of_send != of_receive and send.data:
                 self.find("datatype", f"a message of {_dtype(of_send)} is received as {_dtype(of_receive)}", [send.site, receive.site])
+        if (send.content is None) != (receive.content is None):
+            self.find("datatype", "a message of an object is received as an array, or one of an array as an object", [send.site, receive.site])
         if send.mode == "ready" and not send.mask & receive.post:
             self.find("ready", "Rsend may come before its receive has been posted", [send.site, receive.site])
         if receive.early and receive.buffer is not None and len(send.data) <= receive.buffer.size:

@@ -32,6 +32,8 @@ _KEPT_FILES = tuple(os.path.dirname(str(module.__file__)) + os.sep for module in
 _INSTALLED = f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice, type(...), np.generic, np.dtype, np.ufunc, types.CodeType, types.BuiltinFunctionType)
 
+_FIRST = ("__slots__", "__orig_bases__", "__module__", "__qualname__")  # what a class is made with
+
 
 class Globals(dict):  # type: ignore[type-arg]
     """The globals of a module, as a rank sees them."""
@@ -159,13 +161,16 @@ class View:
         left_out = {"__dict__", "__weakref__", *([slots] if isinstance(slots, str) else slots)}
         try:
             make: Any = type(kind)
-            made = make(kind.__name__, bases, {"__slots__": slots} if "__slots__" in kind.__dict__ else {})
+            made = make(kind.__name__, bases, {name: kind.__dict__[name] for name in _FIRST if name in kind.__dict__})
         except Exception:
             return self._keep(kind, kind)  # it wants more of those that derive from it
         self._keep(kind, made)
         for name, value in kind.__dict__.items():
-            if name not in left_out and name not in ("__slots__", "__abstractmethods__", "_abc_impl"):
-                setattr(made, name, self.of(value))
+            if name not in left_out and name not in (*_FIRST, "__abstractmethods__", "_abc_impl"):
+                replaced = self.of(value)
+                setattr(made, name, replaced)
+                if hasattr(type(replaced), "__set_name__"):
+                    replaced.__set_name__(made, name)
         if type(kind) is abc.ABCMeta:
             abc.update_abstractmethods(made)
         return made
@@ -291,11 +296,6 @@ def _nothing(*args: Any, **kwargs: Any) -> None:
     """`MPI.Init` and `MPI.Finalize`."""
 
 
-def _named(made: Any, other: Any) -> Any:
-    made.attrname = other.attrname
-    return made
-
-
 def _plain(*args: Any, **options: Any) -> Any:
     """`ingot.jit`: functions are not compiled."""
     if args and callable(args[0]):
@@ -349,7 +349,7 @@ _MAKERS: dict[type, Any] = {
     classmethod: lambda view, x: classmethod(view.of(x.__func__)),
     property: lambda view, x: property(view.of(x.fget), view.of(x.fset), view.of(x.fdel), x.__doc__),
     functools.partial: lambda view, x: functools.partial(view.of(x.func), *view.of(x.args), **view.of(x.keywords)),
-    functools.cached_property: lambda view, x: _named(functools.cached_property(view.of(x.func)), x),
+    functools.cached_property: lambda view, x: functools.cached_property(view.of(x.func)),
     type(functools.lru_cache(_nothing)): lambda view, x: view._keep(x, functools.lru_cache(**x.cache_parameters())(view.of(x.__wrapped__))),
     MPI.Status: lambda view, x: view._keep(x, MPI.Status(x)),
     types.MemberDescriptorType: lambda view, x: x,
