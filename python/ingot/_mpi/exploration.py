@@ -15,6 +15,7 @@ from .findings import Finding, Simulation, Site
 from .matching import Key
 from .scheduler import Config, Rank, Run
 from .substitution import View
+from .workers import Worker
 
 Forced = dict[Key, int]
 
@@ -72,10 +73,12 @@ class Exploration:
         self.first: Run | None = None
         self.random = np.random.get_state(), random.getstate()
         self._is_repeatable: bool | None = None
+        self._workers: list[Worker] = []
 
     def run(self, config: Config, forced: Forced, is_first: bool = False) -> Run:
         """One run. It begins with the state of the random numbers that all begin with."""
-        run = Run(self.n, config, forced, seed_of(config, forced))
+        self._workers += [Worker() for _ in range(self.n - len(self._workers))]
+        run = Run(self._workers, config, forced, seed_of(config, forced))
         run.is_first = is_first
         np.random.set_state(self.random[0])
         random.setstate(self.random[1])
@@ -89,9 +92,18 @@ class Exploration:
         finally:
             np.random.set_state(self.random[0])
             random.setstate(self.random[1])
+            lost = [rank.worker for rank in run.ranks if rank.is_lost]
+            for worker in lost:
+                worker.end()
+            self._workers = [worker for worker in self._workers if worker not in lost]
         run.finish()
         self.simulation.runs += 1
         return run
+
+    def end(self) -> None:
+        """Ends the threads."""
+        for worker in self._workers:
+            worker.end()
 
     def add(self, findings: list[Finding]) -> None:
         """Keeps what has not been found in another run."""
@@ -238,8 +250,11 @@ def simulate(f: Any, n: int, args: tuple[Any, ...], limit: int, buffered: bool |
     if not timeout > 0:
         raise ValueError(f"a run has some seconds, not {timeout}")
     exploration = Exploration(f, n, args, limit, timeout)
-    if seed is None:
-        exploration.all(buffered)
-    else:
-        exploration.again(*read_seed(seed))
+    try:
+        if seed is None:
+            exploration.all(buffered)
+        else:
+            exploration.again(*read_seed(seed))
+    finally:
+        exploration.end()
     return exploration.simulation

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextvars
 import ctypes
+import functools
 import sys
 import threading
 import time
@@ -19,14 +20,11 @@ import mpi4py.MPI as MPI
 from .._errors import UnsupportedError
 from .findings import Finding, Site, site_of_caller, site_of_error
 from .matching import Key, Matching, Operation
+from .workers import Stop, Worker
 
 _MOST_POLLS = 4000
 _MOST_STOPS = 20  # of a rank that catches what ends it
 _LEAST_SECONDS = 0.2  # of polls in vain, until they are for ever
-
-
-class Stop(BaseException):  # noqa: N818
-    """Ends the thread of a rank."""
 
 
 class Config(NamedTuple):
@@ -49,20 +47,19 @@ class Wait(NamedTuple):
 
 
 class Rank:
-    """The thread of a rank, and what the rank knows."""
+    """A rank of a run, and what it knows."""
 
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.lock = threading.Lock()
-        self.lock.acquire()
-        self.thread: Any = None
+    def __init__(self, number: int, worker: Worker) -> None:
+        self.number, self.worker = number, worker
+        self.lock, self.ended = worker.lock, threading.Lock()
+        self.ended.acquire()
         self.state = "ready"
         self.condition: Callable[[], bool] = bool
         self.wait: Wait | None = None
         self.want: Any = None
         self.answer = False
         self.polls = self.stops = 0
-        self.is_lost = False
+        self.has_begun = self.is_lost = False
         self.asked: set[Any] = set()
         self.known = 0
         self.pending: list[Any] = []  # requests that have been started
@@ -75,9 +72,9 @@ class Rank:
 class Run:
     """The state of one run."""
 
-    def __init__(self, n: int, config: Config, forced: dict[Key, int], seed: str) -> None:
-        self.n, self.config, self.seed = n, config, seed
-        self.ranks = [Rank(i) for i in range(n)]
+    def __init__(self, workers: list[Worker], config: Config, forced: dict[Key, int], seed: str) -> None:
+        self.n, self.config, self.seed = len(workers), config, seed
+        self.ranks = [Rank(i, worker) for i, worker in enumerate(workers)]
         self.matching = Matching(forced)
         self.matching.matched = self._has_matched
         self.findings: list[Finding] = []
@@ -98,9 +95,8 @@ class Run:
     def go(self, f: Callable[[Rank], Any], timeout: float) -> None:
         """Runs `f` of each rank."""
         for rank in self.ranks:
-            target = contextvars.copy_context().run  # NumPy's handling of errors, and the like
-            rank.thread = threading.Thread(target=target, args=(self._of_rank, rank, f), daemon=True, name=f"ingot rank {rank.number}")
-            rank.thread.start()
+            # In a context of its own: NumPy's handling of errors, and the like.
+            rank.worker.job = functools.partial(contextvars.copy_context().run, self._of_rank, rank, f)
         try:
             self.ranks[0].lock.release()
             if not self._main.acquire(timeout=timeout):
@@ -114,19 +110,22 @@ class Run:
         """Ends the threads that have not: those that wait by what their call raises, one that runs by an exception from outside."""
         self.is_stopping = True
         for rank in self.ranks:
+            is_running = rank.number == self._last and rank.state == "ready"
+            if rank.has_begun and not is_running and rank.state != "done" and rank.lock.locked():
+                rank.lock.release()  # once: the next run has its own use for the lock
             for _ in range(_MOST_STOPS):
-                if rank.state == "done" or rank.is_lost or not rank.thread.is_alive():
+                if rank.state == "done" or rank.is_lost or not rank.has_begun:
                     break
-                if rank.number == self._last and rank.state == "ready":
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(rank.thread.ident), ctypes.py_object(Stop))
-                if rank.lock.locked():
-                    rank.lock.release()
-                rank.thread.join(0.02)
+                if is_running:
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(rank.worker.thread.ident or 0), ctypes.py_object(Stop))
+                rank.ended.acquire(timeout=0.02)
+            rank.worker.job = None
+            rank.is_lost = rank.has_begun and (is_running or rank.is_lost or rank.state != "done")
 
     def _time_out(self, timeout: float) -> None:
         self.has_timed_out = True
         running = self.ranks[self._last]
-        frame: Any = sys._current_frames().get(running.thread.ident)
+        frame: Any = sys._current_frames().get(running.worker.thread.ident or 0)
         while frame is not None and frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
             frame = frame.f_back
         sites = [] if frame is None else [Site(running.number, "runs", frame.f_code.co_filename, frame.f_lineno)]
@@ -137,11 +136,10 @@ class Run:
     # ---- from the threads of ranks
 
     def _of_rank(self, rank: Rank, f: Callable[[Rank], Any]) -> None:
+        rank.has_begun = True
         try:
-            rank.lock.acquire()
-            if not self.is_stopping:
-                rank.result = f(rank)
-                rank.has_returned = True
+            rank.result = f(rank)
+            rank.has_returned = True
         except Stop:
             pass
         except UnsupportedError as error:
@@ -151,6 +149,7 @@ class Run:
                 rank.error = error
         finally:
             rank.state, rank.wait = "done", None
+        rank.ended.release()
         if not self.is_stopping:
             self._let_go(rank)
 
