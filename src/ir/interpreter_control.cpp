@@ -404,6 +404,12 @@ void interp_c_call(Step& step) {
     step.strand.raised = std::move(raised);
     return;
   }
+  const auto* const code = results.empty() ? nullptr : std::get_if<Scalar>(&results.front());
+  if (step.attribute(2) == 3 && code != nullptr && static_cast<int32_t>(code->bits[0]) == -1) {
+    raised.kind = base::ExceptionKind::KeyboardInterrupt;
+    step.strand.raised = std::move(raised);
+    return;
+  }
   give_results(step.activation, step.node, results);
 }
 void interp_c_value(Step& step) { interp_c_call(step); }

@@ -109,7 +109,7 @@ def awaited(comm: Any, nothing: Any, empty: Any, count: int, source: int, tag: i
 
 
 def arrived(comm: Any, token: Any, old: Any, source: int, tag: int, came: Any) -> Any:
-    """Waits for elements; those of the buffer, with what has come in front of what has stayed."""
+    """Waits for elements; those of the buffer, what has come before what has stayed."""
     itemsize = old.dtype.itemsize
 
     def wait(own: Any, elements: Any) -> Any:
