@@ -8,11 +8,12 @@ import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import ingot
 import numpy as np
 
-from . import mpi, pictures, satellite
+from . import mpi, on_dask, pictures, satellite
 from .checkpoint import Checkpoint
 from .comm import Comm
 from .noise import REALIZATIONS
@@ -44,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--limit", type=number(float, 0, 1, above=True), help="the share of the device's memory that may be used, up to 1")
     made.add_argument("--threads", type=count, help="of each process")
     made.add_argument("--mpi", action="store_true", help="run as one of the processes that mpiexec has started")
+    made.add_argument("--dask", type=workers, metavar="N|ADDRESS", help="run on so many workers of Dask here, or on all of a scheduler's")
     made.add_argument("--group-size", type=count, help="processes that share an observation; all, without it")
     made.add_argument("--detector-ranks", type=count, help="processes of a group along the detectors; the others are along the samples")
     made.add_argument("--allreduce", action="store_true", help="sum maps by Allreduce instead of between owners of submaps")
@@ -64,13 +66,45 @@ def device_of(arguments: argparse.Namespace, comm: Comm) -> ingot.Device | None:
     return device
 
 
+def workers(word: str) -> str:
+    """Reads a number of workers, 1 or more, or a scheduler's address."""
+    if "://" not in word:
+        number(int, 1, math.inf)(word)
+    return word
+
+
 def main(words: list[str] | None = None) -> int:
     arguments = parser().parse_args(words)
+    if arguments.mpi and arguments.dask:
+        parser().error("--mpi and --dask are two ways to have processes: give one")
+    if arguments.dask:
+        return on_workers(arguments)
     if arguments.mpi:
         mpi.abort_on_errors()
     comm = Comm.of_mpi(arguments.group_size) if arguments.mpi else Comm()
     if comm.rank == 0:
         logging.basicConfig(level=logging.INFO, format="%(message)s")
+    found = one_rank(comm, arguments)
+    return ended(arguments, found) if comm.rank == 0 else 0
+
+
+def on_workers(arguments: argparse.Namespace) -> int:
+    """The program on Dask's workers."""
+    try:
+        cluster, client = on_dask.connected(arguments.dask, arguments.threads)
+    except (ImportError, OSError) as error:
+        print(f"--dask {arguments.dask}: {error}", file=sys.stderr)
+        return 2
+    for name in ("out", "trace", "checkpoint"):
+        if path := getattr(arguments, name):
+            setattr(arguments, name, path.resolve())  # workers may have another current folder
+    with cluster, client:
+        found = on_dask.run(one_rank, arguments, client=client, group_size=arguments.group_size)
+    return ended(arguments, found)
+
+
+def one_rank(comm: Comm, arguments: argparse.Namespace) -> dict[str, Any]:
+    """The program of each process; what was found, on rank 0."""
     if arguments.threads:
         ingot.set_num_threads(arguments.threads)
     if arguments.out or arguments.trace:
@@ -88,12 +122,15 @@ def main(words: list[str] | None = None) -> int:
     if arguments.trace:
         arguments.trace.parent.mkdir(parents=True, exist_ok=True)
         ingot.profile.trace(arguments.trace, comm.world)
-    if comm.rank:
-        return 0
-    print(satellite.report(found))
-    if arguments.out:
+    if comm.rank == 0 and arguments.out:
         with np.load(arguments.out / "maps.npz") as maps:
             pictures.draw(maps, work.data, arguments.out)
+    return found
+
+
+def ended(arguments: argparse.Namespace, found: dict[str, Any]) -> int:
+    """Prints what was found; 1 where it differs from the reference."""
+    print(satellite.report(found))
     wrong = satellite.validate(arguments.size, arguments.noise, found)
     for line in wrong:
         print(f"differs from the reference: {line}", file=sys.stderr)

@@ -11,7 +11,7 @@ import ingot
 class Comm:
     """Processes in groups of equal size: each group has observations of its own.
 
-    `world` is a communicator of mpi4py, or None: one process. `group_size` is a divisor of the number of processes; without
+    `world` is a communicator of mpi4py, one of Dask's workers (`on_dask`), or None: one process. `group_size` is a divisor of the number of processes; without
     it there is one group. The attribute `world` is the same communicator, but that a profile has a row for each of its calls;
     `unwatched` is the one that was given.
     """

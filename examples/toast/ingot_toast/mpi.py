@@ -82,26 +82,29 @@ class Exchange:
     def _move(self, values: np.ndarray, sent: list[int], received: list[int]) -> np.ndarray:
         assert self.world is not None
         result = np.empty((sum(received), *values.shape[1:]), values.dtype)
-        with submap_type(values) as kind:
+        with submap_type(self.world, values) as kind:
             self.world.Alltoallv([np.ascontiguousarray(values), sent, kind], [result, received, kind])
         return result
 
     def _send(self, values: np.ndarray) -> None:
         assert self.world is not None
-        with submap_type(values) as kind:
+        with submap_type(self.world, values) as kind:
             self.world.Send([np.ascontiguousarray(values), len(values), kind], 0)
 
     def _received(self, rank: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         assert self.world is not None
         values = np.empty(shape, dtype)
-        with submap_type(values) as kind:
+        with submap_type(self.world, values) as kind:
             self.world.Recv([values, len(values), kind], rank)
         return values
 
 
 @contextlib.contextmanager
-def submap_type(values: np.ndarray) -> Iterator[Any]:
-    """MPI's type of a row of an array (submaps, pixels, numbers)."""
+def submap_type(world: Any, values: np.ndarray) -> Iterator[Any]:
+    """MPI's type of a row of an array (submaps, pixels, numbers); None for Dask's workers, which send rows."""
+    if not is_mpi(world):
+        yield None
+        return
     from mpi4py import MPI
 
     kind = MPI._typedict[values.dtype.char].Create_contiguous(math.prod(values.shape[1:])).Commit()
@@ -123,15 +126,14 @@ class DenseExchange(Exchange):
     def collect(self, values: np.ndarray) -> np.ndarray:
         if self.world is None:
             return values
-        from mpi4py import MPI
-
         total, own = np.empty_like(values), self.distribution
         for start in range(0, own.n_submap, self.piece):
             buffer = np.zeros((min(self.piece, own.n_submap - start), *values.shape[1:]), values.dtype)
             here = slice(*np.searchsorted(own.submaps, (start, start + len(buffer))))
             buffer[own.submaps[here] - start] = values[here]
-            self.world.Allreduce(MPI.IN_PLACE, buffer)
-            total[here] = buffer[own.submaps[here] - start]
+            summed = np.empty_like(buffer)
+            self.world.Allreduce(buffer, summed)
+            total[here] = summed[own.submaps[here] - start]
         return total
 
     def spread(self, totals: np.ndarray) -> np.ndarray:
@@ -175,15 +177,27 @@ def total(comm: Comm, value: Any) -> Any:
     return value if comm.size == 1 else comm.world.allreduce(value)
 
 
+def is_mpi(world: Any) -> bool:
+    """Whether a communicator is mpi4py's, not one of Dask's workers."""
+    return world is not None and not hasattr(world, "of_node")
+
+
+def node_of(world: Any) -> Any:
+    """The processes of a communicator that are on this machine."""
+    if not is_mpi(world):
+        return world.of_node()
+    from mpi4py import MPI
+
+    return world.Split_type(MPI.COMM_TYPE_SHARED)
+
+
 class NodeSharing:
     """Processes of a node that work on the same samples: what they share is in memory once. `color` is whose samples they are."""
 
     def __init__(self, comm: Comm, color: int) -> None:
         self.world: Any = None
-        if comm.world is not None and comm.size > 1:
-            from mpi4py import MPI
-
-            node = comm.unwatched.Split_type(MPI.COMM_TYPE_SHARED)
+        if is_mpi(comm.unwatched) and comm.size > 1:  # workers of Dask have arrays of their own
+            node = node_of(comm.unwatched)
             self.world = node.Split(color, comm.rank)
             node.Free()
         self.windows: list[Any] = []
@@ -214,9 +228,7 @@ def share_of_device(comm: Comm, kind: str) -> tuple[ingot.Device, float]:
     devices = [ingot.device(kind)] if ":" in kind else ingot.devices(kind) or [ingot.device(kind)]
     place, count = 0, 1
     if comm.size > 1:
-        from mpi4py import MPI
-
-        node = comm.world.Split_type(MPI.COMM_TYPE_SHARED)
+        node = node_of(comm.world)
         place, count = node.Get_rank(), node.Get_size()
         node.Free()
     return shared_device(devices, place, count)

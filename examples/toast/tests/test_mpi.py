@@ -2,57 +2,13 @@
 
 import csv
 import json
-import os
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import ingot
 import numpy as np
 import pytest
 from ingot_toast import Comm, Data, PixelDistribution, mpi, satellite
 
-TESTS = Path(__file__).resolve().parent
-
-
-def launch(cache, count, *words):
-    found = os.environ.get("PYTHONPATH", str(Path(ingot.__file__).resolve().parents[1]))
-    environment = {
-        **os.environ, "PYTHONPATH": os.pathsep.join([found, str(TESTS.parent)]), "INGOT_CACHE": "on", "INGOT_CACHE_DIR": str(cache),
-        "INGOT_TIERS": "quick", "OPENBLAS_NUM_THREADS": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader", "OMPI_MCA_mpi_yield_when_idle": "1",
-        "OMPI_MCA_hwloc_base_binding_policy": "none",
-    }  # fmt: skip
-    words = ["mpiexec", "-n", str(count), sys.executable, *map(str, words)]
-    return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120)
-
-
-@pytest.fixture(scope="module")
-def runs(shared, cache):
-    """What all divisions of a problem give; made once, by the process that asks first."""
-    folder, errors = shared / "runs", shared / "runs.errors"
-    try:
-        folder.mkdir()
-    except FileExistsError:
-        while not errors.exists():
-            time.sleep(0.1)
-    else:
-        text = "they have not ended"
-        try:
-            found = [launch(cache, count, TESTS / "mpi_runs.py", folder) for count in (1, 2, 4)]
-            text = "".join(f"{done.returncode}: {done.stderr}" for done in found if done.returncode)
-        finally:
-            (shared / "runs.part").write_text(text)
-            (shared / "runs.part").rename(errors)
-    assert not errors.read_text()
-    return folder
-
-
-def loaded(folder, run, name="maps"):
-    with np.load(folder / run / f"{name}.npz") as arrays:
-        return dict(arrays)
-
+from launched import TESTS, launch, loaded
 
 OTHERS = ["2-detectors", "2-observations", "4-detectors", "4-runs", "4-grid", "4-groups", "4-dense"]
 

@@ -13,7 +13,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 def test_the_programs_of_the_page_run(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert len(BLOCKS) == 4
+    assert len(BLOCKS) == 5
     ingot.profile.reset()
     names: dict = {"__name__": "page"}
     for number, block in enumerate(BLOCKS):
