@@ -6,8 +6,9 @@ import sys
 from . import __version__, tour
 from ._command import build, cache, check, info, profile
 from ._command.report import command as report
+from ._command.scaling import command as scaling
 
-COMMANDS = (build, cache, check, info, profile, report, tour)
+COMMANDS = (build, cache, check, info, profile, report, scaling, tour)
 
 
 def main(arguments: list[str] | None = None) -> int:
