@@ -184,7 +184,7 @@ def constants_table(made: model.Machine, here: dict[str, Any]) -> str:
 def errors_table(made: model.Machine, found: dict[str, Any], given: dict[str, float]) -> str:
     own, shared = (text.errors_of(made, found["machine"], many) for many in (False, True))
     for processes in (2, 4):
-        program = programs.program_of(programs.SATELLITE, "").with_parameters({**given, "samples": SAMPLES, "pixels": PIXELS, "seen": 0.7})
+        program = programs.program_of(programs.SATELLITE, "").with_parameters({**given, "samples": SAMPLES, "pixels": PIXELS, "seen": 0.94})
         costs = program.costs(made.on_nodes_of(4), processes)
         took = found[f"strong samples {processes}x1"]
         begins = dict(zip(STAGES, ("simulating", "weighing", "solver")))

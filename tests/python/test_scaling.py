@@ -149,7 +149,12 @@ def test_without_mpi4py(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     assert main(["scaling", "--quick"]) == 0 and "One rank" in capsys.readouterr().out
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "4")
-    assert main(["scaling", "--quick"]) == 2 and "4 processes were started, but mpi4py" in capsys.readouterr().err
+    assert main(["scaling", "--quick"]) == 2 and "4 processes were started, but mpi4py, by" in capsys.readouterr().err
+
+
+def test_processes_that_do_not_find_each_other(monkeypatch, capsys):
+    monkeypatch.setenv("PMI_SIZE", "3")
+    assert main(["scaling", "--quick"]) == 2 and "3 processes were started, but mpi4py finds one" in capsys.readouterr().err
 
 
 def test_two_ranks_measure_and_predict(tmp_path, capsys):

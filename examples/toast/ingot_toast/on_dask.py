@@ -209,7 +209,8 @@ def run(program: Callable[..., Any], *arguments: Any, client: Any, ranks: int | 
     finally:
         for worker, mailbox in zip(workers, mailboxes):
             if worker in client.nthreads():
-                mailbox.close().result()
+                with contextlib.suppress(OSError, RuntimeError, TimeoutError):  # it is lost just now
+                    mailbox.close().result(timeout=10.0)
 
 
 def _one_rank(

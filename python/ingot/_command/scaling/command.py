@@ -14,7 +14,7 @@ from typing import Any
 from .model import Level, Machine, Piece, fit, fit_add, no_less
 from .programs import OWN, Program, WrongProgram, predicted, program_of, read
 
-STARTED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE", "SLURM_NTASKS")
+STARTED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE", "SLURM_STEP_NUM_TASKS")
 """Variables by which a process sees that it is one of several."""
 
 
@@ -120,7 +120,11 @@ def communicator() -> Any:
     from . import compiled
 
     compiled.MPI = MPI
-    return MPI.COMM_WORLD if MPI.COMM_WORLD.Get_size() > 1 else None
+    if MPI.COMM_WORLD.Get_size() > 1:
+        return MPI.COMM_WORLD
+    if started > 1:
+        raise WrongProgram(f"{started} processes were started, but mpi4py finds one: mpiexec is of another MPI than {MPI.Get_library_version().split(',')[0]}")
+    return None
 
 
 def _measured(world: Any, quick: bool) -> dict[str, Any]:

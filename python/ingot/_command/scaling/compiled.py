@@ -37,8 +37,8 @@ def allreduce(comm, x, y, rounds):
 
 
 def bcast(comm, x, y, rounds):
-    for _ in range(rounds):
-        comm.Bcast(x, 0)
+    for k in range(rounds):
+        comm.Bcast(x, k % comm.Get_size())  # a root that stays the same would go ahead of the others
 
 
 def allgather(comm, x, y, rounds):

@@ -46,7 +46,7 @@ class Ranks:
         first = min(self.timed(call, 1) for _ in range(5))
         rounds = max(1, min(1000, int(0.0005 / max(first, 1e-7))))  # other work may come between in longer ones
         best, spent, turns = math.inf, 0.0, 0
-        while turns < 3 or spent < (0.01 if self.quick else 0.3) and turns < 300:
+        while turns < 3 or spent < 0.3 and turns < (5 if self.quick else 100):
             took = self.timed(call, rounds)  # the same on all ranks
             best, spent, turns = min(best, took), spent + took, turns + 1
         return best / rounds
@@ -155,7 +155,7 @@ def heat(ranks: Ranks) -> dict[str, Any]:
         dims = compiled.MPI.Compute_dims(some.size, 2)
         cart = some.world.Create_cart(dims)
         (up, down), (left, right) = cart.Shift(0, 1), cart.Shift(1, 1)
-        shape = (side[0] // dims[0], side[0] // dims[1]) if strong else (side[1], side[1])
+        shape = (max(2, side[0] // dims[0]), max(2, side[0] // dims[1])) if strong else (side[1], side[1])
         u = np.zeros((shape[0] + 2, shape[1] + 2))
         u[shape[0] // 2, shape[1] // 2] = 1.0
         v = u.copy()

@@ -35,7 +35,7 @@ ANY = Machine(Level((Piece(math.inf, 1e-6, 1e-10),)), Level((Piece(math.inf, 1e-
 
 
 class WrongProgram(ValueError):
-    """A description of a program that cannot be used; its text is for the user."""
+    """A description of a program, or an option of the command, that cannot be used; its text is for the user."""
 
 
 def evaluated(expression: Value, names: Mapping[str, float]) -> float:
@@ -230,7 +230,7 @@ HEAT: dict[str, Any] = {
 SATELLITE: dict[str, Any] = {
     "name": "satellite",
     "about": "the workflow of examples/toast, size medium, maps summed between owners of submaps",
-    "parameters": {"samples": 51840000, "pixels": 786432, "seen": 0.6, "solver": 50, "ns_simulate": 900, "ns_weigh": 180, "ns_solver": 40},
+    "parameters": {"samples": 51840000, "pixels": 786432, "seen": 0.68, "solver": 50, "ns_simulate": 900, "ns_weigh": 180, "ns_solver": 40},
     "weak": {"samples": "5040000 * p"},
     "steps": [
         {"name": "simulating", "seconds": "1e-9 * ns_simulate * samples / p"},
@@ -242,7 +242,7 @@ SATELLITE: dict[str, Any] = {
         {"name": "solver's products", "times": "3 * solver", "collective": "allreduce", "size": 8},
     ],
 }
-PIECE = 262144
+PIECE = 196608
 """Pixels that an Allreduce of examples/toast sums at once."""
 _DENSE = {
     "weighing's maps": {"times": f"ceil(pixels / {PIECE})", "collective": "allreduce", "size": f"56 * min(pixels, {PIECE})"},
