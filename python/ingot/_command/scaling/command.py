@@ -40,13 +40,10 @@ def add_command(subparsers: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     world = None
     try:
+        world = communicator() if options.earlier is None else None
         check(options)
         chosen = programs(options)
-        if options.earlier is None:
-            world = communicator()
-            found = _measured(world, options.quick)
-        else:
-            found = earlier(options.earlier)
+        found = _measured(world, options.quick) if options.earlier is None else earlier(options.earlier)
     except WrongProgram as error:
         if world is None or world.Get_rank() == 0:
             print(error, file=sys.stderr)

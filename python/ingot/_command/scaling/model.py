@@ -76,13 +76,13 @@ def fit(times: Mapping[int, float]) -> tuple[Piece, ...]:
     """Alpha and beta of seconds by bytes, by least squares on relative errors; in two pieces where that halves these errors' root mean square."""
     points = sorted(times.items())
     whole = _line(points)
-    best, found = _squares(points, whole) / 4, (Piece(math.inf, *whole),)
+    best, found = _squares(points, whole) / 4, [Piece(math.inf, *whole)]
     for split in range(2, len(points) - 1):
         low, high = _line(points[:split]), _line(points[split:])
         squares = _squares(points[:split], low) + _squares(points[split:], high)
         if squares < best:
-            best, found = squares, (Piece(points[split - 1][0], *low), Piece(math.inf, *high))
-    return found
+            best, found = squares, [Piece(points[split - 1][0], *low), Piece(math.inf, *high)]
+    return tuple(found)
 
 
 def _line(points: list[tuple[int, float]]) -> tuple[float, float]:

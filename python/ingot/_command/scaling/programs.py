@@ -48,7 +48,7 @@ def evaluated(expression: Value, names: Mapping[str, float]) -> float:
     """
 
     def value(node: ast.AST) -> float:
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
             return float(node.value)
         if isinstance(node, ast.Name):
             if node.id not in names:

@@ -106,7 +106,7 @@ def heat_rows(machine: Machine, found: dict[str, Any]) -> list[tuple[str, int, f
 
 def errors_of(machine: Machine, found: dict[str, Any], shared: bool) -> dict[str, list[tuple[float, float]]]:
     """Seconds measured and predicted by collective, and of the heat equation: where ranks share cores, or where they do not."""
-    cores, pairs = found["cores"] * found["nodes"], {}
+    cores, pairs = found["cores"] * found["nodes"], dict[str, list[tuple[float, float]]]()
     every = [(name, p, took, guess) for name, p, _, took, guess in relative_errors(machine.on_nodes_of(found["per_node"]), found["collectives"])]
     every += [("heat equation", p, took, guess) for _, p, took, guess in heat_rows(machine, found)]
     for name, ranks, took, guess in every:
