@@ -170,6 +170,7 @@ def machine_of(found: dict[str, Any], options: argparse.Namespace) -> Machine:
     if per_node > max(bandwidth):
         assumed.append(f"memory as fast for each of {per_node} ranks as for {max(bandwidth)} here")
     machine = Machine(node, level, per_node, rates["flops"], bandwidth, assumed=tuple(assumed))
-    add = fit_add(machine.on_nodes_of(found["per_node"]), found["collectives"]["allreduce"])
+    every, cores = found["collectives"]["allreduce"], found["cores"] * found["nodes"]
+    add = fit_add(machine.on_nodes_of(found["per_node"]), {p: times for p, times in every.items() if p <= max(2, cores)})
     return replace(machine, add=add)
 
