@@ -126,7 +126,7 @@ def test_a_wrong_program_is_named(tmp_path, text):
     [
         (["--program", "none.toml"], "none.toml: No such file"), (["--ranks", "1"], "--ranks 1: "), (["--per-node", "0"], "--per-node 0: "),
         (["--latency", "0"], "--latency 0: "), (["--bandwidth", "nan"], "--bandwidth nan: "), (["--plot", "a.png"], "ends with .svg"),
-        (["--set", "m=3"], "no program has a parameter 'm', but n, "), (["--set", "n=x"], "'x' is no number"), (["--from", "none.json"], "No such file"),
+        (["--set", "m=3"], "no program has a parameter 'm', but n, "), (["--set", "n=x"], "'x' is no number"), (["--set", "samples=-1"], "step 'simulating': seconds is "), (["--from", "none.json"], "No such file"),
     ],
 )  # fmt: skip
 def test_wrong_words_are_named(tmp_path, monkeypatch, capsys, words, why):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .model import Level, Machine, Piece, fit, fit_add, no_less
-from .programs import OWN, Program, WrongProgram, predicted, program_of, read
+from .programs import ANY, OWN, Program, WrongProgram, predicted, program_of, read
 
 STARTED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE", "SLURM_STEP_NUM_TASKS")
 """Variables by which a process sees that it is one of several."""
@@ -98,7 +98,10 @@ def programs(options: argparse.Namespace) -> list[Program]:
             given[name] = float(value)
         except ValueError as error:
             raise WrongProgram(f"--set {word}: {value!r} is no number") from error
-    return [program.with_parameters(given) for program in chosen]
+    chosen = [program.with_parameters(given) for program in chosen]
+    for program in chosen:
+        predicted(program, ANY, options.ranks)  # what is wrong is found before anything is measured
+    return chosen
 
 
 def communicator() -> Any:
