@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from .._routines.mpi import DTYPES
 from . import primitives
 from .derivatives import is_inexact, linear, tangent_of, with_rules
-from .mpi_messages import CONSTANTS, DTYPES, bounds_of, buffer_of, counts_of, is_in_place, parts_of, value, vector
+from .mpi_messages import CONSTANTS, bounds_of, buffer_of, counts_of, is_in_place, parts_of, value, vector
 
 MPI: Any = sys.modules.get("mpi4py.MPI")
 

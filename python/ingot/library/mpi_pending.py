@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from .._routines.mpi import DTYPES
 from .derivatives import tangent_of, with_rules
 from .mpi_derivatives import back_tag, count_of, kept_after, need_array, need_one, part_of, put_part, tag_of
-from .mpi_messages import DTYPES, buffer_of, call, checked, run, value
+from .mpi_messages import buffer_of, call, checked, run, value
 
 MPI: Any = sys.modules.get("mpi4py.MPI")
 
