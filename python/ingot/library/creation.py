@@ -289,7 +289,7 @@ def line_of(part: slice, dtype: Any, alone: bool) -> Any:
 
 def lines_of(parts: Any) -> list[Any]:
     given = [number for part in parts for number in (part.start, part.stop, part.step) if number is not None]
-    dtype = np.int64
+    dtype: Any = np.int64
     for number in given:
         if not isinstance(number, (int, np.integer)):
             dtype = np.float64
