@@ -33,10 +33,21 @@ using nb::literals::operator""_a;
 
 namespace {
 
+/// What all shards come to a collective with alike.
+struct Header {
+  Exchange exchange;
+  int64_t dtype;
+  int64_t tag;  ///< of the kind of collective, its axes, and the shape of the operand
+  int64_t count;
+
+  bool operator==(const Header&) const = default;
+};
+
 /// What a shard comes to a collective with.
 struct Request {
   Exchange exchange;
   base::DType dtype;
+  int64_t tag;
   int64_t count;
   int64_t source;
   int64_t dest;
@@ -48,7 +59,25 @@ struct Request {
   bool reduces() const {
     return exchange == Exchange::Sum || exchange == Exchange::Max || exchange == Exchange::Min;
   }
+  /// Whether a shard has a block for each other one.
+  bool has_many() const { return exchange == Exchange::AllToAll || exchange == Exchange::Scatter; }
+  Header header() const {
+    return {.exchange = exchange, .dtype = static_cast<int64_t>(dtype), .tag = tag, .count = count};
+  }
 };
+
+/// Leaves an exception pending. Wants no GIL.
+template <class Make>
+int32_t raised(Make&& make) {
+  const nb::gil_scoped_acquire acquired;
+  try {
+    const nb::object error = make();
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  } catch (nb::python_error& error) {
+    error.restore();
+  }
+  return kInterrupted;
+}
 
 /// Combines elements with others, each with the one at its place.
 void combine(Exchange exchange, base::DType dtype, std::byte* to, const std::byte* from, size_t bytes) {
@@ -78,6 +107,27 @@ void combine_all(const Request& request, size_t shards, BlockOf&& block_of, std:
   }
 }
 
+/// What a shard gets of the operands of all.
+template <class MineOf>
+void give(const Request& request, size_t shards, size_t index, MineOf&& mine_of) {
+  const size_t bytes = request.bytes();
+  const auto own_block_of = [&](size_t i) { return mine_of(i) + (index * bytes); };
+  switch (request.exchange) {
+    case Exchange::Gather:
+      for (size_t i = 0; i < shards; ++i) std::memcpy(request.given + (i * bytes), mine_of(i), bytes);
+      return;
+    case Exchange::AllToAll:
+      for (size_t i = 0; i < shards; ++i) std::memcpy(request.given + (i * bytes), own_block_of(i), bytes);
+      return;
+    case Exchange::Send:
+      if (request.source >= 0)
+        std::memcpy(request.given, mine_of(static_cast<size_t>(request.source)), bytes);
+      return;
+    case Exchange::Scatter: return combine_all(request, shards, own_block_of, request.given, bytes);
+    default: combine_all(request, shards, mine_of, request.given, bytes);
+  }
+}
+
 /// How a reduction of many elements is shared: each shard reduces a block, and all get the blocks.
 struct Blocks {
   Blocks(const Request& request, size_t shards)
@@ -100,9 +150,7 @@ class Barrier {
   struct Slot {
     const std::byte* mine;
     const std::byte* given;
-    Exchange exchange;
-    base::DType dtype;
-    int64_t count;
+    Header header;
   };
   enum class Outcome : uint8_t { All, AllInterrupted, Interrupted, Left };
 
@@ -176,6 +224,8 @@ class Others {
  public:
   virtual ~Others() = default;
   virtual int32_t exchange(const Request& request) = 0;
+  /// Whether they are other threads, which wait for what this one holds.
+  virtual bool share_locks() const { return false; }
   virtual void leave() {}
 };
 
@@ -186,42 +236,27 @@ class OtherThreads final : public Others {
 
   int32_t exchange(const Request& request) override {
     Barrier& all = *barrier_;
-    all.slots[index_] = {request.mine, request.given, request.exchange, request.dtype, request.count};
+    const Header own = request.header();
+    all.slots[index_] = {.mine = request.mine, .given = request.given, .header = own};
     const Barrier::Outcome outcome = all.come(true);
     if (outcome == Barrier::Outcome::Left) return codes::kLeft;
     if (outcome == Barrier::Outcome::Interrupted) return kInterrupted;
-    const bool fits = std::ranges::all_of(all.slots, [&](const Barrier::Slot& slot) {
-      return slot.exchange == request.exchange && slot.dtype == request.dtype && slot.count == request.count;
-    });
+    const bool fits =
+        std::ranges::all_of(all.slots, [&](const Barrier::Slot& slot) { return slot.header == own; });
     if (fits && request.count > 0) copy(request);
     all.come(false);
     if (outcome == Barrier::Outcome::AllInterrupted) return kInterrupted;
     return fits ? 0 : codes::kMisfit;
   }
 
+  bool share_locks() const override { return barrier_->slots.size() > 1; }
   void leave() override { barrier_->leave(); }
 
  private:
   void copy(const Request& request) const {
     const std::vector<Barrier::Slot>& slots = barrier_->slots;
-    const size_t bytes = request.bytes();
-    const auto own_block_of = [&](size_t i) { return slots[i].mine + (index_ * bytes); };
-    switch (request.exchange) {
-      case Exchange::Gather:
-        for (size_t i = 0; i < slots.size(); ++i)
-          std::memcpy(request.given + (i * bytes), slots[i].mine, bytes);
-        return;
-      case Exchange::AllToAll:
-        for (size_t i = 0; i < slots.size(); ++i)
-          std::memcpy(request.given + (i * bytes), own_block_of(i), bytes);
-        return;
-      case Exchange::Send:
-        if (request.source >= 0)
-          std::memcpy(request.given, slots[static_cast<size_t>(request.source)].mine, bytes);
-        return;
-      case Exchange::Scatter: return combine_all(request, slots.size(), own_block_of, request.given, bytes);
-      default: reduce(request);
-    }
+    if (request.reduces()) return reduce(request);
+    give(request, slots.size(), index_, [&](size_t i) { return slots[i].mine; });
   }
 
   void reduce(const Request& request) const {
@@ -244,6 +279,8 @@ class OtherThreads final : public Others {
 };
 
 /// Ranks of a communicator. Counts and handles are passed as C functions find them whatever their width.
+/// The first message of an exchange is of the same function and length whatever a rank comes for, so that all
+/// find out whether they fit. It has small blocks with it; larger ones follow.
 class OtherRanks final : public Others {
  public:
   using Collective = int(const void* mine, int64_t count, uint64_t type, void* given, int64_t most,
@@ -255,24 +292,54 @@ class OtherRanks final : public Others {
   /// Addresses of MPI's functions and its constants, in this order.
   enum Word : uint8_t { Gather, AllToAll, Send, Byte, Nobody, NoStatus };
 
-  OtherRanks(uint64_t comm, int64_t size, std::vector<uint64_t> library)
-      : comm_(comm), size_(static_cast<size_t>(size)), library_(std::move(library)) {}
+  OtherRanks(uint64_t comm, int64_t size, int64_t index, std::vector<uint64_t> library)
+      : comm_(comm),
+        size_(static_cast<size_t>(size)),
+        index_(static_cast<size_t>(index)),
+        library_(std::move(library)),
+        first_(size_) {}
 
   int32_t exchange(const Request& request) override {
-    const size_t bytes = request.bytes();
-    if (bytes > INT_MAX) return codes::kTooLarge;
-    int code = 0;
-    switch (request.exchange) {
-      case Exchange::Gather: code = call(Gather, request.mine, request.given, bytes); break;
-      case Exchange::AllToAll: code = call(AllToAll, request.mine, request.given, bytes); break;
-      case Exchange::Send: code = send(request); break;
-      case Exchange::Scatter: code = scatter(request); break;
-      default: code = reduce(request);
+    if (size_ == 1) {
+      if (request.count > 0) give(request, 1, 0, [&](size_t) { return request.mine; });
+      return 0;
     }
-    return code == 0 ? 0 : codes::kOfMpi + code;
+    const size_t bytes = request.bytes();
+    const size_t whole = request.has_many() ? bytes * size_ : bytes;
+    First own{.header = request.header(), .block = {}};
+    if (whole > 0 && whole <= sizeof own.block) std::memcpy(own.block, request.mine, whole);
+    const int met = call(Gather, reinterpret_cast<const std::byte*>(&own),
+                         reinterpret_cast<std::byte*>(first_.data()), sizeof own);
+    if (met != 0) return failed(met);
+    if (!std::ranges::all_of(first_, [&](const First& other) { return other.header == own.header; }))
+      return codes::kMisfit;
+    if (bytes > INT_MAX) return codes::kTooLarge;
+    if (whole > sizeof own.block) return failed(exchange_blocks(request));
+    if (request.count > 0) give(request, size_, index_, [&](size_t i) { return first_[i].block; });
+    return 0;
   }
 
  private:
+  struct First {
+    Header header;
+    alignas(16) std::byte block[224];
+  };
+
+  int exchange_blocks(const Request& request) const {
+    switch (request.exchange) {
+      case Exchange::Gather: return call(Gather, request.mine, request.given, request.bytes());
+      case Exchange::AllToAll: return call(AllToAll, request.mine, request.given, request.bytes());
+      case Exchange::Send: return send(request);
+      case Exchange::Scatter: return scatter(request);
+      default: return reduce(request);
+    }
+  }
+
+  static int32_t failed(int code) {
+    if (code == 0) return 0;
+    return raised([&] { return nb::module_::import_("mpi4py.MPI").attr("Exception")(code); });
+  }
+
   int call(Word word, const std::byte* mine, std::byte* given, size_t bytes) const {
     const auto count = static_cast<int64_t>(bytes);
     auto* const collective = reinterpret_cast<Collective*>(library_[word]);  // NOLINT
@@ -319,7 +386,9 @@ class OtherRanks final : public Others {
 
   uint64_t comm_;
   size_t size_;
+  size_t index_;
   std::vector<uint64_t> library_;
+  std::vector<First> first_;
 };
 
 /// One position of a mesh for the time of a call.
@@ -330,10 +399,20 @@ struct Shard {
 
   std::vector<std::unique_ptr<Others>> axes;
   bool was_left = false;  ///< a collective has found that another shard had ended
+  int streams = 0;        ///< so many calls hold locks of streams of random numbers
 };
 
 /// Part of the closed list of process-wide state.
 constinit thread_local Shard* running = nullptr;
+
+/// Another shard waits for the locks of this call, until it ends: it would come to no collective.
+int32_t refused_stream() {
+  return raised([] {
+    return nb::module_::import_("ingot").attr("UnsupportedError")(
+        "a function of shards over threads with collectives that draws from a stream of NumPy's, which they "
+        "share, is not supported\n  instead: draw by `ingot.random`, from keys, or before the call");
+  });
+}
 
 /// What a shard's call gives. Whether it returns or raises, nobody waits for it afterwards.
 nb::object run(Shard& shard, int threads, nb::handle function) {
@@ -355,18 +434,25 @@ nb::object run(Shard& shard, int threads, nb::handle function) {
 
 }  // namespace
 
-int32_t ingot_shards_exchange(int64_t exchange, int64_t axis, int64_t dtype, int64_t count, int64_t source,
-                              int64_t dest, const void* mine, void* given) {
+void holds_streams(int more) {
+  if (running != nullptr) running->streams += more;
+}
+
+int32_t ingot_shards_exchange(int64_t exchange, int64_t axis, int64_t dtype, int64_t tag, int64_t count,
+                              int64_t source, int64_t dest, const void* mine, void* given) {
   if (running == nullptr) return codes::kNone;
   const Request request{.exchange = Exchange{exchange},
                         .dtype = static_cast<base::DType>(dtype),
+                        .tag = tag,
                         .count = count,
                         .source = source,
                         .dest = dest,
                         .mine = static_cast<const std::byte*>(mine),
                         .given = static_cast<std::byte*>(given)};
   try {
-    const int32_t code = running->axes[static_cast<size_t>(axis)]->exchange(request);
+    Others& others = *running->axes[static_cast<size_t>(axis)];
+    if (running->streams > 0 && others.share_locks()) return refused_stream();
+    const int32_t code = others.exchange(request);
     if (code == codes::kLeft) running->was_left = true;
     return code;
   } catch (const std::bad_alloc&) {
@@ -388,29 +474,32 @@ void bind_shards(nb::module_& m) {
           "barrier"_a, "index"_a, "Its next axis is of threads.")
       .def(
           "add_ranks",
-          [](Shard& self, uint64_t comm, int64_t size, std::vector<uint64_t> library) {
-            self.axes.push_back(std::make_unique<OtherRanks>(comm, size, std::move(library)));
+          [](Shard& self, uint64_t comm, int64_t size, int64_t index, std::vector<uint64_t> library) {
+            self.axes.push_back(std::make_unique<OtherRanks>(comm, size, index, std::move(library)));
           },
-          "comm"_a, "size"_a, "library"_a, "Its next axis is of ranks; the functions and constants of MPI's.")
+          "comm"_a, "size"_a, "index"_a, "library"_a,
+          "Its next axis is of ranks; the functions and constants of MPI's.")
       .def("run", &run, "threads"_a, "function"_a,
            "What a function gives that this thread runs as the shard, whose loops may use so many threads.")
       .def_ro("was_left", &Shard::was_left, "Whether a collective has found that another shard had ended.");
+  m.def("holds_streams", &holds_streams, "more"_a,
+        "The call that this thread makes has taken locks of streams (1), or let go of them (-1).");
   m.def("is_shard", [] { return running != nullptr; }, "Whether this thread runs a shard.");
   m.def(
       "shards_exchange",
-      [](int64_t exchange, int64_t axis, int64_t dtype, int64_t count, int64_t source, int64_t dest,
-         uintptr_t mine, uintptr_t given) {
+      [](int64_t exchange, int64_t axis, int64_t dtype, int64_t tag, int64_t count, int64_t source,
+         int64_t dest, uintptr_t mine, uintptr_t given) {
         int32_t code = 0;
         {
           const nb::gil_scoped_release released;
-          code = ingot_shards_exchange(exchange, axis, dtype, count, source, dest,
+          code = ingot_shards_exchange(exchange, axis, dtype, tag, count, source, dest,
                                        reinterpret_cast<const void*>(mine),  // NOLINT
                                        reinterpret_cast<void*>(given));      // NOLINT
         }
         if (code == kInterrupted) throw nb::python_error();
         return code;
       },
-      "exchange"_a, "axis"_a, "dtype"_a, "count"_a, "source"_a, "dest"_a, "mine"_a, "given"_a,
+      "exchange"_a, "axis"_a, "dtype"_a, "tag"_a, "count"_a, "source"_a, "dest"_a, "mine"_a, "given"_a,
       "An exchange of shards that Python runs; blocks are given by address.");
   m.def(
       "address_of_shards_exchange", [] { return reinterpret_cast<uintptr_t>(&ingot_shards_exchange); },

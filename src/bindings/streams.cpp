@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bits.h"
+#include "bindings/shards.h"
 
 // NumPy's objects keep a copy of their bit generator's `bitgen_t`, and a RandomState the second number of a
 // pair of normal ones, which its methods return only with the whole state. So these are looked for in an
@@ -205,9 +206,12 @@ Locked::Locked(std::span<PyObject* const> locks) {
     }
     held_.push_back(lock);
   }
+  holds_streams(1);
+  is_counted_ = true;
 }
 
 void Locked::release() noexcept {
+  if (is_counted_) holds_streams(-1);
   PyObject* type = nullptr;
   PyObject* value = nullptr;
   PyObject* trace = nullptr;

@@ -46,6 +46,7 @@ class Locked {
   void release() noexcept;
 
   std::vector<PyObject*> held_;
+  bool is_counted_ = false;
 };
 
 }  // namespace ingot::bindings

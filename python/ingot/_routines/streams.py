@@ -33,4 +33,7 @@ def holding(locks: list) -> contextlib.AbstractContextManager:
     held = contextlib.ExitStack()
     for lock in sorted(locks, key=id):
         held.enter_context(lock)
+    if locks:
+        _ingot.holds_streams(1)
+        held.callback(_ingot.holds_streams, -1)
     return held

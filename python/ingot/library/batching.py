@@ -89,6 +89,11 @@ def known(result: tuple[Any, ...], i: int) -> Any:
 
 
 def axis_index(axis_name: Any) -> int:
+    if isinstance(axis_name, (tuple, list)):
+        index = 0
+        for one in axis_name:  # the last varies fastest
+            index = index * primitives.size_of_axis(one) + primitives.lane_of(one)
+        return index
     return primitives.lane_of(axis_name)
 
 

@@ -54,7 +54,7 @@ def all_to_all(x: Any, axis_name: Any, split_axis: int, concat_axis: int, tiled:
 def ppermute(x: Any, axis_name: Any, perm: Any) -> Any:
     need_one(axis_name, "ppermute")
     if primitives.mesh_axis(axis_name) >= 0:  # pairs may be as many as a number of run time is
-        return collective(x, axis_name, ("permute", perm))
+        return collective(x, axis_name, ("permute", [(pair[0], pair[1]) for pair in perm]))
     pairs = tuple([(pair[0], pair[1]) for pair in perm])
     for k in range(len(pairs)):
         for other in pairs[:k]:
@@ -83,7 +83,7 @@ def collective(x: Any, name: Any, how: tuple[Any, ...]) -> Any:
         for one in name:
             x = collective(x, one, how)
         return x
-    if primitives.is_same_for_all(x) and how[0] in ("sum", "mean", "max", "min"):
+    if primitives.is_same_for_all(name, x) and how[0] in ("sum", "mean", "max", "min"):
         n = primitives.size_of_axis(name)
         return x * n if how[0] == "sum" else x / 1 if how[0] == "mean" else x
     number = primitives.mesh_axis(name)
@@ -141,6 +141,8 @@ def of_leaf(x: Any, n: int, how: tuple[Any, ...]) -> Any:
     if kind == "permute":
         moved = np.zeros_like(x)
         for source, dest in how[1]:
+            if source < 0 or source >= n or dest < 0 or dest >= n:
+                raise ValueError(f"ppermute sources and destinations are from 0 to {n - 1}, not ({source}, {dest})")
             moved[(dest, Ellipsis)] = x[(source, Ellipsis)]
         return moved
     if kind == "scatter":

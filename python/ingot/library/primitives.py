@@ -252,8 +252,11 @@ def derivatives_of_lanes() -> int:
     return 0
 
 
-def is_same_for_all(x: Any) -> bool:
-    """Whether x is known, when compiling, to be one number for all batch elements."""
+def is_same_for_all(name: Any, x: Any) -> bool:
+    """Whether x is known, when compiling, to be one number for all batch elements of the innermost axis of this name.
+
+    What shards know differs: they may be in different branches, and ranks have globals of their own.
+    """
     return False
 
 

@@ -1,8 +1,8 @@
 """Shards: the calls of one function on all positions of a mesh, and what they exchange (`ingot.shard_map`).
 
 An axis is its number in the mesh, how many shards it has, and the index of this one: the first is known when compiling, the others
-when the shard runs. What they exchange, and add in the order of their indices, `bindings/shards` does, so that threads and ranks
-give the same bits. What moves is linear: in reverse mode cotangents come back the other way, and the derivative is that of the sum
+when the shard runs. Within a collective it has one number more, which all shards come with alike (`tag_of`). What they exchange, and
+add in the order of their indices, `bindings/shards` does, so that threads and ranks give the same bits. What moves is linear: in reverse mode cotangents come back the other way, and the derivative is that of the sum
 of what all shards give.
 """
 
@@ -18,6 +18,7 @@ from .derivatives import is_inexact, linear, tangent_of, with_rules
 from .shapes import normal_axis
 
 GATHER, ALL_TO_ALL, SEND, SUM, MAX, MIN, SCATTER = range(7)  # of `bindings/shards`
+KINDS = ("sum", "mean", "max", "min", "gather", "scatter", "exchange", "permute")
 DTYPES = (
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128",
 )  # fmt: skip
@@ -52,11 +53,12 @@ def within(run: Callable[..., Any], name: Any, number: int) -> Callable[..., Any
 def collective(x: Any, axis: tuple[int, Any, Any], how: tuple[Any, ...]) -> Any:
     """What a shard gets of a collective, of a number or an array."""
     kind = how[0]
-    if kind == "mean":
-        return collective(x, axis, ("sum",)) / axis[1]
     own = np.asarray(x)
-    if kind == "sum" and own.dtype.kind == "b":
+    if own.dtype.name not in DTYPES:
+        primitives.refuse(f"a collective of a mesh of {own.dtype}", "give it numbers")
+    if kind in ("sum", "mean", "scatter") and own.dtype.kind == "b":
         own = own.astype(np.int64)
+    axis = (axis[0], axis[1], axis[2], tag_of(own, how))
     if kind == "gather":
         whole = gathered(elements_of(own), axis).reshape((axis[1], *own.shape))
         return joined(whole, how[1], how[2], 0)
@@ -68,20 +70,44 @@ def collective(x: Any, axis: tuple[int, Any, Any], how: tuple[Any, ...]) -> Any:
         return joined(exchanged(elements_of(parts), axis).reshape(parts.shape), how[2], how[3], 0)
     if kind == "permute":
         got = permuted(elements_of(own), axis, how[1], False)
-    elif kind == "sum":
+    elif kind in ("sum", "mean"):
         got = summed(elements_of(own), axis)
     else:
         got = extreme(elements_of(own), axis, kind)
-    return got.reshape(own.shape) if isinstance(x, np.ndarray) else got[0]
+    result = got.reshape(own.shape) if isinstance(x, np.ndarray) else got[0]
+    return result / axis[1] if kind == "mean" else result
+
+
+def tag_of(x: Any, how: tuple[Any, ...]) -> int:
+    """A number for a collective of an operand, which is the same in all shards: of its kind, shape, axes and pairs."""
+    tag = mixed(KINDS.index(how[0]), x.ndim)
+    for length in x.shape:
+        tag = mixed(tag, length)
+    if how[0] == "permute":
+        for pair in how[1]:
+            tag = mixed(mixed(tag, pair[0]), pair[1])
+        return tag
+    for one in how[1:]:
+        if isinstance(one, bool):
+            tag = mixed(tag, 1 if one else 0)
+        else:  # an axis, which may be counted from the end
+            tag = mixed(tag, one % (x.ndim + 1 if how[0] == "gather" and not how[2] else max(x.ndim, 1)))
+    return tag
+
+
+def mixed(tag: int, number: int) -> int:
+    return (tag * 1000003 + number) % 2147483647
 
 
 def elements_of(x: Any) -> Any:
-    """The elements of an array, in C order and without gaps."""
-    return np.ascontiguousarray(x.reshape(x.size))
+    """The elements of an array, in C order, in the machine's order of bytes and without gaps."""
+    return np.ascontiguousarray(x.reshape(x.size), x.dtype.name)
 
 
 def joined(x: Any, axis: int, tiled: bool, lead: int) -> Any:
     """Blocks, along the axis after `lead` others, as a new axis of theirs, or, tiled, one after the other along an axis that they have."""
+    if tiled and x.ndim == lead + 1:
+        raise ValueError("tiled blocks are joined along an axis that they have, and numbers have none: leave out `tiled`")
     along = lead + normal_axis(axis, x.ndim - lead - 1 if tiled else x.ndim - lead)
     moved = np.moveaxis(x, lead, along)
     if not tiled:
@@ -184,10 +210,8 @@ def permuted(x: Any, axis: Any, perm: Any, is_back: bool) -> Any:
 
 def between_shards(exchange: int, axis: Any, x: Any, count: Any, length: Any, source: Any = -1, dest: Any = -1) -> Any:
     """So many elements, which the shards of an axis give for blocks of a count."""
-    if x.dtype.name not in DTYPES:
-        primitives.refuse(f"a collective of a mesh of {x.dtype}", "give it numbers")
     got = np.zeros(length, x.dtype)
-    code = primitives.call_c(("shards", "exchange"), (exchange, axis[0], DTYPES.index(x.dtype.name), count, source, dest, x, got))
+    code = primitives.call_c(("shards", "exchange"), (exchange, axis[0], DTYPES.index(x.dtype.name), axis[3], count, source, dest, x, got))
     if code != 0:
         failed(code)
     return got
@@ -202,6 +226,4 @@ def failed(code: int) -> None:
         raise RuntimeError("a shard comes to a collective in a thread that does not run it")
     if code == 4:
         raise OverflowError("a rank sends more than 2147483647 bytes at once: split the array")
-    if code == 5:
-        raise MemoryError("no memory for what other ranks send")
-    raise RuntimeError(f"MPI has failed, with its code {code - 6}")
+    raise MemoryError("no memory for what other ranks send")

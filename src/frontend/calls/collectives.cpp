@@ -274,8 +274,9 @@ Value primitive_derivatives_of_lanes(Tracer& t, Call&) {
   return Static{nb::int_(axis == nullptr ? 0 : axis->derivatives)};
 }
 
-Value primitive_is_same_for_all(Tracer&, Call& call) {
-  const Value& value = call.positional.at(0);
+Value primitive_is_same_for_all(Tracer& t, Call& call) {
+  if (Collectives(t).named(call).mesh >= 0) return Static{nb::bool_(false)};
+  const Value& value = call.positional.at(1);
   return Static{nb::bool_(known_of(value).is_valid() && number_kind(value).has_value())};
 }
 
