@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import inspect
 import itertools
 import math
 import operator
@@ -12,7 +13,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -40,19 +41,27 @@ class PartitionSpec:
     --------
     shard_map : What takes them.
 
+    Notes
+    -----
+    It has the length, the items and the iterator of the tuple of what was given.
+
     Examples
     --------
     >>> ingot.P("x", None)
     P('x', None)
+    >>> ingot.P("x", None)[0]
+    'x'
     >>> ingot.P() == ingot.P()
     True
     """
 
     __module__ = "ingot"
-    __slots__ = ("_axes",)
+    __slots__ = ("_axes", "_given")
     _axes: tuple[tuple[Hashable, ...], ...]
+    _given: tuple[Any, ...]
 
     def __init__(self, *axes: Any) -> None:
+        self._given = tuple(tuple(one) if isinstance(one, list) else one for one in axes)
         self._axes = tuple(() if one is None else tuple(one) if isinstance(one, (tuple, list)) else (one,) for one in axes)
 
     @property
@@ -60,11 +69,14 @@ class PartitionSpec:
         """The names of all axes of the mesh that are in it."""
         return tuple(itertools.chain.from_iterable(self._axes))
 
-    def __iter__(self) -> Iterator[tuple[Hashable, ...]]:
-        return iter(self._axes)
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._given)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._given[index]
 
     def __len__(self) -> int:
-        return len(self._axes)
+        return len(self._given)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PartitionSpec) and self._axes == other._axes
@@ -77,7 +89,7 @@ class PartitionSpec:
         return f"P({', '.join(shown)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return PartitionSpec, self._axes
+        return PartitionSpec, self._given
 
 
 P = PartitionSpec
@@ -98,8 +110,8 @@ class Mesh:
 
     Attributes
     ----------
-    shape : dict
-        As given.
+    shape : mapping
+        As given, not to be changed.
     axis_names : tuple
         The names of the axes.
     size : int
@@ -130,12 +142,12 @@ class Mesh:
     def __init__(self, shape: Mapping[Any, int], over: Any = _THREADS) -> None:
         if not isinstance(shape, Mapping):
             raise TypeError(f"a mesh has a dict of lengths by names of axes, such as {{'x': 2}}, not {type(shape).__name__}")
-        self.shape = {name: operator.index(length) for name, length in shape.items()}
+        self.shape: Mapping[Any, int] = types.MappingProxyType({name: operator.index(length) for name, length in shape.items()})
         if any(length < 1 for length in self.shape.values()):
-            raise ValueError(f"the axes of a mesh have lengths from 1 on, not {self.shape}")
+            raise ValueError(f"the axes of a mesh have lengths from 1 on, not {dict(self.shape)}")
         self.over = over
-        self.axis_names = tuple(self.shape)
-        self.size = math.prod(self.shape.values())
+        self.axis_names: tuple[Any, ...] = tuple(self.shape)
+        self.size: int = math.prod(self.shape.values())
         self._comms: dict[Any, Any] = {}
         if isinstance(over, str):
             if over == "devices":
@@ -164,10 +176,10 @@ class Mesh:
         return list(itertools.product(*map(range, self.shape.values())))
 
     def __repr__(self) -> str:
-        return f"Mesh({self.shape}, over={self.over!r})"
+        return f"Mesh({dict(self.shape)}, over={self.over!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mesh) and list(self.shape.items()) == list(other.shape.items()) and self.over is other.over
+        return isinstance(other, Mesh) and list(self.shape.items()) == list(other.shape.items()) and self.over == other.over
 
     def __hash__(self) -> int:
         return hash(tuple(self.shape.items()))
@@ -175,7 +187,7 @@ class Mesh:
     def __reduce__(self) -> tuple[Any, ...]:
         if self.over != _THREADS:
             raise TypeError("a mesh over a communicator is not pickled: make it in the process that uses it")
-        return Mesh, (self.shape,)
+        return Mesh, (dict(self.shape),)
 
 
 class Sharded(Generic[P_, R_co]):
@@ -203,6 +215,12 @@ class Sharded(Generic[P_, R_co]):
             return self.__qualname__
         return _restored, (Portable(self.__wrapped__), self._mesh, self._in_specs, self._out_specs, self._local)
 
+    def __copy__(self) -> Sharded[P_, R_co]:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Sharded[P_, R_co]:
+        return self
+
     def __call__(self, *args: P_.args, **kwargs: P_.kwargs) -> R_co:
         if _ingot.is_shard():
             raise UnsupportedError("a call of `ingot.shard_map` in a shard is not supported\n  instead: give the mesh one more axis, or use `ingot.vmap`")
@@ -215,21 +233,29 @@ class Sharded(Generic[P_, R_co]):
 
     # ---- arguments
 
-    def _arguments(self, args: tuple[Any, ...]) -> Callable[[tuple[int, ...]], tuple[Any, ...]]:
-        """What gives each position its arguments."""
-        specs = self._in_specs
-        if isinstance(specs, (tuple, list)) and len(specs) != len(args):
-            raise ValueError(f"shard_map in_specs has {len(specs)} entries for {len(args)} positional arguments")
-        each = specs if isinstance(specs, (tuple, list)) else (specs,) * len(args)
-        names = self._names_of(len(args))
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[tuple[int, ...]], tuple[tuple[Any, ...], dict[str, Any]]]:
+        """What gives each position its arguments. A spec is one of a parameter, whose argument may be given by name."""
+        specs, known = self._in_specs, self._positional
+        is_one = not isinstance(specs, (tuple, list))
+        by_name = [name for name, may_be_named in known[len(args) : None if is_one else len(specs)] if may_be_named and name in kwargs]
+        count = len(args) + len(by_name)
+        if not is_one and len(specs) != count:
+            raise ValueError(f"shard_map in_specs has {len(specs)} entries for {count} positional arguments")
+        each = (specs,) * count if is_one else specs
+        names = [known[i][0] if i < len(known) else str(i) for i in range(len(args))]
         divided = [self._divided(x, spec, name) for x, spec, name in zip(args, each, names)]
-        return lambda indices: tuple(x(indices) for x in divided)
+        named = {name: self._divided(kwargs[name], spec, name) for name, spec in zip(by_name, each[len(args) :])}
+        return lambda indices: (tuple(x(indices) for x in divided), {**kwargs, **{name: x(indices) for name, x in named.items()}})
 
-    def _names_of(self, count: int) -> list[str]:
-        """The names of positional arguments, for messages."""
-        code = getattr(self.__wrapped__, "__code__", None)
-        known = list(code.co_varnames[: code.co_argcount]) if code is not None else []
-        return [known[i] if i < len(known) else str(i) for i in range(count)]
+    @functools.cached_property
+    def _positional(self) -> list[tuple[str, bool]]:
+        """The names of the parameters that are given by position, and whether they may be given by name."""
+        try:
+            parameters = inspect.signature(self.__wrapped__).parameters.values()
+        except (TypeError, ValueError):
+            return []
+        either = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return [(each.name, each.kind == either) for each in parameters if each.kind in (either, inspect.Parameter.POSITIONAL_ONLY)]
 
     def _divided(self, x: Any, spec: Any, name: str) -> Callable[[tuple[int, ...]], Any]:
         """What gives each position its part of an argument."""
@@ -241,11 +267,11 @@ class Sharded(Generic[P_, R_co]):
 
     def _blocks(self, x: Any, spec: PartitionSpec | None, name: str) -> Callable[[tuple[int, ...]], Any]:
         """What gives each position its block of an array: a view."""
-        if spec is None or not spec._names:
+        if spec is None or not spec._axes:
             return lambda indices: x
-        _need_rank(x, spec, f"argument {name}")
+        _need_rank(_kind_of(x), spec, f"argument {name}")
         axes = []
-        for k, names in enumerate(spec):
+        for k, names in enumerate(spec._axes):
             count = math.prod(self._mesh.shape[one] for one in names)
             if x.shape[k] % count:
                 axis = " and ".join(map(str, names))
@@ -267,7 +293,7 @@ class Sharded(Generic[P_, R_co]):
 
     def _on_threads(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """What the shards of all positions give; the first of them runs in this thread."""
-        mesh, arguments = self._mesh, self._arguments(args)
+        mesh, arguments = self._mesh, self._arguments(args, kwargs)
         positions, sizes = mesh._positions(), tuple(mesh.shape.values())
         given = [arguments(indices) for indices in positions]
         shards, barriers = _threads_of(mesh, positions)
@@ -278,10 +304,11 @@ class Sharded(Generic[P_, R_co]):
 
         def work(k: int) -> None:
             try:
-                results[k] = shards[k].run(threads, functools.partial(self._compiled, sizes, positions[k], *given[k], **kwargs))
+                results[k] = shards[k].run(threads, functools.partial(self._compiled, sizes, positions[k], *given[k][0], **given[k][1]))
             except BaseException as error:  # is raised where all have ended
                 errors[k] = error
-                _leave(barriers)
+                if not isinstance(error, Exception):
+                    _leave(barriers)  # else shards end that wait for this one, so that chance does not decide whose it is
 
         def thread(k: int) -> threading.Thread:
             return threading.Thread(target=contextvars.copy_context().run, args=(work, k), name=f"shard {k} of {self.__name__}", daemon=True)
@@ -295,15 +322,18 @@ class Sharded(Generic[P_, R_co]):
             work(0)
             for each in started:
                 each.join()
+            if errors:
+                own = [k for k in sorted(errors) if not shards[k].was_left]
+                raise errors[(own or sorted(errors))[0]]
+            return results
         except BaseException:
             _leave(barriers)
             for each in started:
                 each.join()
             raise
-        if errors:
-            own = [k for k in sorted(errors) if not shards[k].was_left]
-            raise errors[(own or sorted(errors))[0]]
-        return results
+        finally:
+            errors.clear()  # their frames, this one among them, have the arguments
+            given.clear()
 
     # ---- ranks
 
@@ -313,28 +343,35 @@ class Sharded(Generic[P_, R_co]):
         if mpi.value_of("NEED_MAIN_THREAD")[1] and threading.current_thread() is not threading.main_thread():
             raise RuntimeError("MPI was initialized for calls of the main thread alone, and another one calls")
         own = mesh._positions()[mesh.over.Get_rank()]
-        given = args if self._local else self._arguments(args)(own)
+        given, named = (args, kwargs) if self._local else self._arguments(args, kwargs)(own)
         functions = [mpi.address_of(f"MPI_{name}")[0] for name in ("Allgather", "Alltoall", "Sendrecv")]
         library = [*functions, *(mpi.value_of(name)[1] for name in ("BYTE", "PROC_NULL", "STATUS_IGNORE"))]
         shard = _ingot.Shard()
         for comm in mesh._comms.values():
-            shard.add_ranks(mpi.handle_of(comm) & (2**64 - 1), comm.Get_size(), library)
+            shard.add_ranks(mpi.handle_of(comm) & (2**64 - 1), comm.Get_size(), comm.Get_rank(), library)
         sizes = tuple(mesh.shape.values())
-        result = shard.run(_ingot.get_num_threads(), functools.partial(self._compiled, sizes, own, *given, **kwargs))
-        if self._local:
+        result = shard.run(_ingot.get_num_threads(), functools.partial(self._compiled, sizes, own, *given, **named))
+        if self._local or not _divides(self._out_specs):
             return result
         leaves, structure = tree.flatten(result)
-        return tree.unflatten(structure, [self._gathered(leaf, spec) for leaf, spec in zip(leaves, _beside(self._out_specs, result, "out_specs"))])
+        kinds = mesh.over.allgather((str(structure), [_kind_of(leaf) for leaf in leaves]))
+        if any(other != kinds[0][0] for other, _ in kinds):
+            raise ValueError("shards return different structures")
+        specs = _beside(self._out_specs, result, "out_specs")
+        for spec, *each in zip(specs, *(of_leaves for _, of_leaves in kinds)):
+            if spec is not None and spec._axes:
+                for kind in each:
+                    _need_rank(kind, spec, "a result")
+                _need_alike(each)
+        return tree.unflatten(structure, [self._gathered(leaf, spec) for leaf, spec in zip(leaves, specs)])
 
     def _gathered(self, x: Any, spec: PartitionSpec | None) -> Any:
         """A result as all ranks have it together."""
         if spec is None or not spec._names:
             return x
-        _need_rank(x, spec, "a result")
-        for axis, names in enumerate(spec):
+        for axis, names in enumerate(spec._axes):
             for name in reversed(names):
                 comm = self._mesh._comms[name]
-                _need_alike(comm.allgather((x.shape, x.dtype)))
                 blocks = np.empty((comm.Get_size(), *x.shape), x.dtype)
                 byte = sys.modules["mpi4py.MPI"].BYTE
                 comm.Allgather([np.ascontiguousarray(x), byte], [blocks, byte])
@@ -354,18 +391,19 @@ class Sharded(Generic[P_, R_co]):
 
     def _whole(self, blocks: list[Any], spec: PartitionSpec | None) -> Any:
         """The array that all positions have blocks of."""
-        if spec is None or not spec._names:
+        if spec is None or not spec._axes:
             return blocks[0]
-        for each in blocks:
-            _need_rank(each, spec, "a result")
-        _need_alike([(each.shape, each.dtype) for each in blocks])
+        kinds = [_kind_of(each) for each in blocks]
+        for kind in kinds:
+            _need_rank(kind, spec, "a result")
+        _need_alike(kinds)
         block, mesh = blocks[0], self._mesh
-        counts = [math.prod(mesh.shape[name] for name in names) for names in spec] + [1] * (block.ndim - len(spec))
+        counts = [math.prod(mesh.shape[name] for name in names) for names in spec._axes] + [1] * (block.ndim - len(spec))
         whole = np.empty([length * count for length, count in zip(block.shape, counts)], block.dtype)
         absent = [k for k, name in enumerate(mesh.axis_names) if name not in spec._names]
         for indices, each in zip(mesh._positions(), blocks):
             if not any(indices[k] for k in absent):
-                whole[tuple(self._part(names, length, indices) for names, length in zip(spec, block.shape))] = each
+                whole[tuple(self._part(names, length, indices) for names, length in zip(spec._axes, block.shape))] = each
         return whole
 
 
@@ -392,17 +430,38 @@ def _leave(barriers: list[Any]) -> None:
         barrier.leave()
 
 
-def _need_rank(x: Any, spec: PartitionSpec, what: str) -> None:
-    if not isinstance(x, np.ndarray):
-        raise ValueError(f"shard_map: {what} is of type {type(x).__name__}, which {spec} does not divide: it divides arrays")
-    if x.ndim < len(spec):
-        raise ValueError(f"shard_map: {what} has {x.ndim} axes, of which {spec} would divide {len(spec)}")
+class _Kind(NamedTuple):
+    """What a shard gives for one leaf of a result."""
+
+    type: str
+    shape: tuple[int, ...] | None
+    """None: it is no array."""
+    dtype: Any
 
 
-def _need_alike(kinds: list[Any]) -> None:
+def _kind_of(x: Any) -> _Kind:
+    return _Kind("ndarray", x.shape, x.dtype) if isinstance(x, np.ndarray) else _Kind(type(x).__name__, None, None)
+
+
+def _need_rank(kind: _Kind, spec: PartitionSpec, what: str) -> None:
+    if kind.shape is None:
+        advice = "" if what.startswith("argument") else ": return np.array([x]), or take ingot.P() for it"
+        raise ValueError(f"shard_map: {what} is of type {kind.type}, which {spec} does not divide: it divides arrays{advice}")
+    if len(kind.shape) < len(spec):
+        raise ValueError(f"shard_map: {what} has {len(kind.shape)} axes, of which {spec} would divide {len(spec)}")
+
+
+def _need_alike(kinds: list[_Kind]) -> None:
     for kind in kinds:
         if kind != kinds[0]:
-            raise ValueError(f"shards return blocks that differ: of shape {kinds[0][0]} and {kinds[0][1]}, of shape {kind[0]} and {kind[1]}")
+            raise ValueError(f"shards return blocks that differ: of shape {kinds[0].shape} and {kinds[0].dtype}, of shape {kind.shape} and {kind.dtype}")
+
+
+def _divides(spec: Any) -> bool:
+    """Whether a structure of specs has one that divides."""
+    if isinstance(spec, PartitionSpec):
+        return len(spec) > 0
+    return spec is not None and any(map(_divides, _members(spec).values()))
 
 
 def _beside(spec: Any, x: Any, name: str) -> list[PartitionSpec | None]:
@@ -462,7 +521,8 @@ def shard_map(
         The positions, and who runs them.
     in_specs : PartitionSpec, or structure of these
         How arguments are divided; one for all, or a tuple with one for each positional argument, in which tuples, lists and dicts
-        follow those of the argument. ``P()``, or None in a tuple: each position gets the argument itself, as it does those given by name.
+        follow those of the argument. ``P()``, or None in a tuple: each position gets the argument itself, as it does those of parameters that
+        are given by name alone, or by name without an entry.
     out_specs : PartitionSpec, or structure of these
         How results are put together. ``P()``, or None in a tuple: all positions return the same, and the first one's is taken.
     local : bool, default False
