@@ -183,6 +183,49 @@ def same(got, expected):
     return got.dtype == expected.dtype and got.shape == expected.shape and got.tobytes() == expected.tobytes()
 
 
+def alone(mesh, comm):
+    """What ranks give that know different things when they compile: what it is called, what it is, and what it should be."""
+    rank, last = comm.rank, comm.size - 1
+    total = np.int64(comm.size * last // 2)
+
+    def local(function):
+        return ingot.shard_map(function, mesh, local=True)
+
+    yield "local", local(lambda x: ingot.psum(x, "x") + ingot.axis_index("x"))(np.ones(3)), np.full(3, float(comm.size + rank))
+    yield "the sum of globals", local(lambda x: ingot.psum(rank, "x"))(np.ones(3)), total
+    yield "the largest of globals", local(lambda x: ingot.pmax(rank, "x"))(np.ones(3)), np.int64(last)
+    yield "globals in a batch", local(lambda x: ingot.vmap(lambda v: ingot.psum(rank, "x"))(x))(np.ones(3)), np.full(3, total)
+    yield "lengths of tuples", local(lambda x, b: ingot.psum(len(b), "x"))(np.ones(3), (1.0,) * (1 + rank)), total + comm.size
+    maybe = local(lambda x, scale=None: ingot.psum(1.0 if scale is None else scale, "x"))
+    yield "an argument of one rank", maybe(np.ones(2)) if rank == 0 else maybe(np.ones(2), 2.5), np.float64(1 + 2.5 * last)
+
+
+def differing(mesh, comm):
+    """The exceptions of ranks that come with different things; the mesh works afterwards."""
+    first = comm.rank == 0
+    operands = [np.ones(3 + comm.rank), np.ones(1000 if first else 100), np.ones((2, 2) if first else (4, 1)), np.ones(3, float if first else np.int64)]
+    cases = [(lambda x: ingot.psum(x, "x"), x) for x in operands] + [(lambda x: ingot.all_gather(x, "x", tiled=True), operands[1])]
+    cases.append((ingot.jit(lambda x: ingot.pmean(x, "x") if first else ingot.psum(x, "x")), np.ones(3)))
+    cases.append((lambda x: ingot.all_to_all(x, "x", 0, 0) if first else ingot.psum(x, "x"), np.ones((comm.size, 100))))
+    cases.append((lambda x: ingot.ppermute(x, "x", [(0, 1)] if first else [(1, 0)]), np.ones(100)))
+    for k, (function, operand) in enumerate(cases):
+        yield f"case {k}", raised_by(ingot.shard_map(function, mesh, local=True), operand), "come to different collectives"
+        yield f"after case {k}", ingot.shard_map(lambda x: ingot.psum(x, "x"), mesh, local=True)(np.ones(2)), np.full(2, float(comm.size))
+    two = ingot.shard_map(lambda x: (x, x) if first else x, mesh, P("x"), P("x"))
+    yield "structures", raised_by(two, np.ones(4)), "return different structures"
+    parts = ingot.shard_map(lambda x: x[:0] if first else x, mesh, P("x"), P("x"))
+    yield "blocks", raised_by(parts, np.ones(4)), "return blocks that differ"
+
+
+def raised_by(function, *arguments):
+    """Of the message of the ValueError that a call raises, what is looked for."""
+    try:
+        return function(*arguments)
+    except ValueError as error:
+        known = ("come to different collectives", "return different structures", "return blocks that differ")
+        return next((text for text in known if text in str(error)), str(error))
+
+
 def main():
     from mpi4py import MPI
 
@@ -196,9 +239,11 @@ def main():
             if not same(got, expected):
                 wrong.append(name)
                 print(f"rank {comm.rank}, {shape}: {name} gives {got}, on threads {expected}", flush=True)
-    own = ingot.shard_map(lambda x: ingot.psum(x, "x") + ingot.axis_index("x"), ingot.Mesh({"x": comm.size}, comm), local=True)(np.ones(3))
-    if not same(own, np.full(3, float(comm.size + comm.rank))):
-        wrong.append("local")
+    line = ingot.Mesh({"x": comm.size}, comm)
+    for what, got, expected in [*alone(line, comm), *differing(line, comm)]:
+        if not same(got, expected):
+            wrong.append(what)
+            print(f"rank {comm.rank}: {what} gives {got}, not {expected}", flush=True)
     sys.exit(len(wrong))
 
 

@@ -1,5 +1,8 @@
 """The rules of docs/guides/shards.md: one function on threads and ranks, by `ingot.shard_map`."""
 
+import copy
+import functools
+import gc
 import os
 import pickle
 import re
@@ -8,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections import namedtuple
 from pathlib import Path
 
@@ -15,7 +19,8 @@ import ingot
 import numpy as np
 import pytest
 import shard_programs
-from ingot import P
+from ingot import P, _ingot
+from ingot._routines import mpi
 from ingot.library.shards import on_shards
 from mpi4py import MPI
 from shard_programs import PROGRAMS, same, shape_of
@@ -63,12 +68,13 @@ def test_without_the_compiler():
         "with s.np.errstate(divide='raise'):\n"
         "    try: ingot.shard_map(lambda x: x / 0.0, mesh, s.P('x'), s.P('x'))(s.numbers(4))\n"
         "    except FloatingPointError: print('raised')\n"
+        "print(ingot.shard_map(lambda x: ingot.psum(x, 'x'), ingot.Mesh({'x': 2}), s.P('x'), s.P())(s.np.arange(1.0, 5.0).astype('>f8')))\n"
         "try:\n"
         "    ingot.shard_map(lambda x: ingot.psum(x, 'x') if ingot.axis_index('x') == 0 else x, ingot.Mesh({'x': 2}), s.P('x'), s.P('x'))(s.numbers(4))\n"
         "except RuntimeError as error: print(error)\n",
         INGOT_DISABLE="1",
     )
-    assert done.stdout == "raised\nanother shard has ended without coming to this collective\n", done.stderr
+    assert done.stdout == "raised\n[4. 6.]\nanother shard has ended without coming to this collective\n", done.stderr
 
 
 def test_structures_of_arguments_and_results():
@@ -110,6 +116,34 @@ def test_arguments_by_name_and_of_no_axes_are_one_for_all():
         g(LINE)
 
 
+def test_a_spec_is_of_a_parameter_however_it_is_given():
+    f = ingot.shard_map(lambda x, y, k=2.0, *, scale=1.0: (x + y) * k * scale, TWO, (P("x"), P("x")), P("x"))
+    for call in (lambda: f(LINE, LINE * 3), lambda: f(LINE, y=LINE * 3), lambda: f(y=LINE * 3, x=LINE), lambda: f(LINE, y=LINE * 3, k=1.0, scale=2.0)):
+        assert same(call(), LINE * 8)
+    one = ingot.shard_map(lambda x, y: ingot.psum(x * y, "x"), TWO, P("x"), P())
+    assert same(one(y=LINE, x=LINE), LINE[:4] ** 2 + LINE[4:] ** 2)
+    with pytest.raises(ValueError, match="argument y is of type float"):
+        one(LINE, y=2.0)
+    with pytest.raises(ValueError, match="2 entries for 1 positional"):
+        f(LINE, k=LINE)
+    with pytest.raises(TypeError, match="multiple values"):
+        f(LINE, LINE, y=LINE)
+
+
+def test_names_of_parameters_that_are_bound():
+    class Model:
+        def f(self, x):
+            return x
+
+    for function in (Model().f, partial_of(2)):
+        with pytest.raises(ValueError, match="of argument x, "):
+            ingot.shard_map(function, TWO, P("x"), P("x"))(np.arange(5.0))
+
+
+def partial_of(k):
+    return functools.partial(lambda k, x: x * k, k)
+
+
 def test_what_does_not_divide_raises():
     f = ingot.shard_map(lambda x: x, TWO, P("x"), P("x"))
     with pytest.raises(ValueError, match=r"axis 0 \(=5\) of argument x, an array of shape \(5,\), is not evenly divisible by the mesh axis x \(=2\)"):
@@ -118,7 +152,10 @@ def test_what_does_not_divide_raises():
         f(1.0)
     with pytest.raises(ValueError, match="argument x has 1 axes"):
         ingot.shard_map(lambda x: x, TWO, P(None, "x"), P())(LINE)
-    with pytest.raises(ValueError, match="a result is of type float64"):
+    for spec in (P(None, None), P(None, "x")):
+        with pytest.raises(ValueError, match="argument x has 1 axes, of which"):
+            ingot.shard_map(lambda x: x, TWO, spec, P())(LINE)
+    with pytest.raises(ValueError, match=r"a result is of type float64.*: return np.array\(\[x\]\), or take ingot.P\(\) for it"):
         ingot.shard_map(lambda x: x.sum(), TWO, P("x"), P("x"))(LINE)
     with pytest.raises(ValueError, match="blocks that differ"):
         ingot.shard_map(lambda x: x[: 1 + ingot.axis_index("x")], TWO, P("x"), P("x"))(LINE)
@@ -148,6 +185,10 @@ def test_meshes_and_specs_that_are_none():
         ingot.Mesh({"x": 2}, 1.5)
     with pytest.raises(ValueError, match="not 'processes'"):
         ingot.Mesh({"x": 2}, "processes")
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        TWO.shape["x"] = 3
+    assert ingot.Mesh({"x": 2}, "".join(["thr", "eads"])) == TWO == copy.deepcopy(TWO) and repr(TWO) == "Mesh({'x': 2}, over='threads')"
+    assert list(P(None, "x", ["y", "z"])) == [None, "x", ("y", "z")] and P("x")[0] == "x" and len(P("x", None)) == 2
     with pytest.raises(ingot.UnsupportedError, match="over devices"):
         ingot.Mesh({"x": 2}, "devices")
 
@@ -165,6 +206,64 @@ def test_a_mesh_over_a_communicator():
         pickle.dumps(one)
     with pytest.raises(TypeError, match="with `local`, neither"):
         ingot.shard_map(lambda m: m, one, P("x"), P("x"), local=True)
+
+
+def test_what_mpi_reports_is_raised():
+    functions = [mpi.address_of(f"MPI_{name}")[0] for name in ("Allgather", "Alltoall", "Sendrecv")]
+    no_type = mpi.handle_of(MPI.DATATYPE_NULL) & (2**64 - 1)
+    shard = _ingot.Shard()
+    shard.add_ranks(mpi.handle_of(MPI.COMM_SELF) & (2**64 - 1), 2, 0, [*functions, no_type, 0, 0])
+    x, got = np.ones(1), np.ones(2)
+    with pytest.raises(MPI.Exception, match="MPI_ERR_TYPE"):
+        shard.run(1, lambda: _ingot.shards_exchange(0, 0, 11, 0, 1, -1, -1, x.ctypes.data, got.ctypes.data))
+
+
+def test_what_one_shard_knows_is_not_known_of_others():
+    def early(x):
+        if x.max() > 5:
+            return ingot.psum(1, "x")
+        return ingot.psum(0, "x")
+
+    def branches(x):
+        return x * 0 + (ingot.psum(1, "x") if ingot.axis_index("x") == 0 else ingot.psum(2, "x"))
+
+    assert same(ingot.shard_map(early, TWO, P("x"), P())(LINE), np.int64(1))
+    assert same(ingot.shard_map(branches, TWO, P("x"), P("x"))(LINE), np.full(8, 3.0))
+    assert same(ingot.shard_map(lambda x: ingot.vmap(lambda v: v + ingot.psum(1, "x"))(x), TWO, P("x"), P("x"))(LINE), LINE + 2)
+
+
+def test_shards_that_draw_from_one_stream():
+    rng = np.random.default_rng(0)
+    for f in (lambda x, rng: ingot.psum(x + rng.random(), "x"), lambda x, rng: ingot.psum(x, "x") + np.random.random()):
+        with pytest.raises(ingot.UnsupportedError, match="draws from a stream of NumPy's.*share.*\n  instead: draw by `ingot.random`"):
+            ingot.shard_map(f, TWO, (P("x"), None), P())(LINE, rng)
+        alone = ingot.shard_map(f, ingot.Mesh({"x": 1}), (P("x"), None), P("x"))
+        assert alone(LINE, rng).shape == (8,)
+    expected = np.random.default_rng(1).random(2)
+    drawn = ingot.shard_map(lambda x, rng: x + rng.random(), TWO, (P("x"), None), P("x"))(np.zeros(2), np.random.default_rng(1))
+    assert sorted(drawn) == sorted(expected)  # without collectives, in any order
+    own = ingot.shard_map(lambda x: ingot.psum(np.random.default_rng(3).random() + x, "x"), TWO, P("x"), P())
+    assert same(own(np.zeros(2)), np.full(1, 2 * np.random.default_rng(3).random()))
+
+
+def test_axes_in_tuples_invalid_pairs_and_numbers_that_are_joined():
+    grid = ingot.Mesh({"x": 2, "y": 2})
+    assert same(ingot.shard_map(lambda x: x + ingot.axis_index(("x", "y")), grid, P(("x", "y")), P(("x", "y")))(np.zeros(4)), np.arange(4.0))
+    number = ingot.vmap(ingot.vmap(lambda v: v + ingot.axis_index(("a", "b")), axis_name="b"), axis_name="a")
+    assert same(number(np.zeros((2, 3))), np.arange(6.0).reshape(2, 3))
+    for pair in ((0, 2), (-1, 0)):
+        for f in (ingot.shard_map(lambda x, pair: ingot.ppermute(x, "x", [pair]), TWO, (P("x"), None), P("x")), None):
+            with pytest.raises(ValueError, match="ppermute sources and destinations are from 0 to 1"):
+                f(LINE, pair) if f else ingot.vmap(lambda x: ingot.ppermute(x, "x", [pair]), axis_name="x")(LINE[:2])
+    for f in (ingot.shard_map(joined_numbers, TWO, P("x"), P()), ingot.vmap(joined_numbers, axis_name="x")):
+        with pytest.raises(ValueError, match="numbers have none: leave out `tiled`"):
+            f(LINE[:, None])
+    pairs = ingot.shard_map(lambda x: ingot.ppermute((x, x + 10), "x", zip([0], [1])), TWO, P("x"), P("x"))
+    assert same(pairs(LINE), tuple(np.concatenate([np.zeros(4), LINE[:4] + more]) for more in (0, 10)))
+
+
+def joined_numbers(x):
+    return ingot.all_gather(x.sum(), "x", tiled=True)
 
 
 def test_axes_that_are_not_there():
@@ -195,6 +294,22 @@ def test_the_exception_is_that_of_the_shard_that_raised():
         assert same(f(LINE, -1), sum(np.split(LINE, mesh.size)))
 
 
+def test_of_several_exceptions_the_first_position_s_is_raised():
+    def fails(x):
+        i, j = ingot.axis_index("x"), ingot.axis_index("y")
+        if i == 1 and j == 2:
+            raise KeyError("a late position")
+        total = ingot.psum(x, "y") if i == 0 else x
+        if i == 0 and j == 0:
+            raise ValueError("the first position")
+        return total
+
+    f = ingot.shard_map(fails, ingot.Mesh({"x": 2, "y": 3}), P(("x", "y")), P(("x", "y")))
+    for _ in range(30):
+        with pytest.raises(ValueError, match="the first position"):
+            f(np.arange(12.0))
+
+
 def test_a_shard_that_does_not_come_is_an_error():
     f = ingot.shard_map(lambda x, last: ingot.psum(x, "x") if ingot.axis_index("x") < last else x, ingot.Mesh({"x": 4}), (P("x"), None), P("x"))
     for last in (1, 3):
@@ -213,6 +328,38 @@ def test_different_collectives_are_an_error():
     for how in (1, 2):
         with pytest.raises(ValueError, match="come to different collectives"):
             f(LINE, how)
+
+    def alike(x, how):
+        if how == 0:
+            return (ingot.psum(x, "x") if ingot.axis_index("x") == 0 else ingot.pmean(x, "x")).sum()
+        if how == 1:
+            return (ingot.psum(x.reshape(2, 2), "x") if ingot.axis_index("x") == 0 else ingot.psum(x.reshape(4, 1), "x")).sum()
+        if ingot.axis_index("x") == 0:
+            return ingot.all_gather(x, "x").sum()
+        return (ingot.all_gather(x, "x", axis=1) if how == 2 else ingot.all_gather(x, "x", axis=-2)).sum()
+
+    f = ingot.shard_map(alike, TWO, (P("x"), None), P())
+    for how in (0, 1, 2):
+        with pytest.raises(ValueError, match="come to different collectives"):
+            f(LINE, how)
+    assert f(LINE, 3) == LINE.sum()  # the same axis
+
+
+def test_nothing_is_kept_of_a_call_that_failed():
+    def fails(x):
+        return x[[10**6]]
+
+    f, x = ingot.shard_map(fails, TWO, P("x"), P("x")), LINE.copy()
+    kept = weakref.ref(x)
+    gc.collect()
+    gc.disable()
+    try:
+        with pytest.raises(IndexError):
+            f(x)
+        del x
+        assert kept() is None
+    finally:
+        gc.enable()
 
 
 def test_collectives_in_loops_and_branches_that_all_shards_take():
@@ -279,6 +426,8 @@ def test_pickles():
     assert pickle.loads(pickle.dumps(TWO)) == TWO
     again = pickle.loads(pickle.dumps(mapped))
     assert same(again(LINE), LINE[:4] + LINE[4:])
+    f = ingot.shard_map(lambda x: x + 1, TWO, P("x"), P("x"))
+    assert same(copy.copy(f)(LINE), LINE + 1) and same(copy.deepcopy([f])[0](LINE), LINE + 1)
 
 
 def test_what_is_refused():
