@@ -68,13 +68,14 @@ def test_without_the_compiler():
         "with s.np.errstate(divide='raise'):\n"
         "    try: ingot.shard_map(lambda x: x / 0.0, mesh, s.P('x'), s.P('x'))(s.numbers(4))\n"
         "    except FloatingPointError: print('raised')\n"
+        "print(ingot.shard_map(lambda x: x + ingot.axis_index(('x', 'y')), mesh, s.P(('x', 'y')), s.P(('x', 'y')))(s.np.zeros(4)))\n"
         "print(ingot.shard_map(lambda x: ingot.psum(x, 'x'), ingot.Mesh({'x': 2}), s.P('x'), s.P())(s.np.arange(1.0, 5.0).astype('>f8')))\n"
         "try:\n"
         "    ingot.shard_map(lambda x: ingot.psum(x, 'x') if ingot.axis_index('x') == 0 else x, ingot.Mesh({'x': 2}), s.P('x'), s.P('x'))(s.numbers(4))\n"
         "except RuntimeError as error: print(error)\n",
         INGOT_DISABLE="1",
     )
-    assert done.stdout == "raised\n[4. 6.]\nanother shard has ended without coming to this collective\n", done.stderr
+    assert done.stdout == "raised\n[0. 1. 2. 3.]\n[4. 6.]\nanother shard has ended without coming to this collective\n", done.stderr
 
 
 def test_structures_of_arguments_and_results():

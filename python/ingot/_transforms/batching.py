@@ -108,13 +108,14 @@ def pmap(
     return vmap(fun, in_axes, out_axes, axis_size, axis_name)
 
 
-def axis_index(axis_name: Hashable) -> int:
+def axis_index(axis_name: Any) -> int:
     """Return the index of the batch element or shard that runs.
 
     Parameters
     ----------
-    axis_name : hashable
-        The `axis_name` of a `vmap` around, or an axis of the mesh of a `shard_map`; of several, the innermost is meant.
+    axis_name : hashable, or tuple of hashables
+        The `axis_name` of a `vmap` around, or an axis of the mesh of a `shard_map`; of several, the innermost is meant. The index along
+        the axes of a tuple is that of all their elements in order, the last axis varying fastest.
 
     Returns
     -------
@@ -131,9 +132,9 @@ def axis_index(axis_name: Hashable) -> int:
     >>> ingot.vmap(lambda x: x * ingot.axis_index("i"), axis_name="i")(np.array([5.0, 5.0, 5.0]))
     array([ 0.,  5., 10.])
     """
-    from ..library.primitives import lane_of
+    from ..library import batching
 
-    return lane_of(axis_name)
+    return batching.axis_index(axis_name)
 
 
 def psum(x: Any, axis_name: Any) -> Any:
