@@ -142,16 +142,19 @@ Parcels& parcels() {
   return all;
 }
 
-constexpr int64_t kBytesOfRequest = 16;
+constexpr size_t kBytesOfRequest = 16;
 
 }  // namespace
 
 int32_t ingot_mpi_parcel(int64_t bytes, const void* elements, int64_t* made) {
-  std::vector<char> parcel(static_cast<size_t>(kBytesOfRequest + bytes));
-  if (elements != nullptr && bytes > 0)
-    std::memcpy(parcel.data() + kBytesOfRequest, elements, static_cast<size_t>(bytes));
+  const auto size = static_cast<size_t>(bytes);
+  std::vector<char> parcel(kBytesOfRequest + size + sizeof(int64_t));
   const std::scoped_lock lock(parcels().mutex);
   *made = ++parcels().last;
+  if (elements != nullptr) {
+    if (size > 0) std::memcpy(parcel.data() + kBytesOfRequest, elements, size);
+    std::memcpy(parcel.data() + kBytesOfRequest + size, made, sizeof(int64_t));
+  }
   parcels().by_number.emplace(*made, std::move(parcel));
   return 0;
 }
@@ -164,7 +167,7 @@ int32_t ingot_mpi_find(int64_t number, int64_t* address) {
   return 0;
 }
 
-int32_t ingot_mpi_unpack(int64_t number, int64_t bytes, void* elements) {
+int32_t ingot_mpi_unpack(int64_t number, int64_t bytes, void* elements, int64_t* sender) {
   std::vector<char> parcel;
   {
     const std::scoped_lock lock(parcels().mutex);
@@ -173,9 +176,13 @@ int32_t ingot_mpi_unpack(int64_t number, int64_t bytes, void* elements) {
     parcel = std::move(found->second);
     parcels().by_number.erase(found);
   }
-  const auto held = static_cast<int64_t>(parcel.size()) - kBytesOfRequest;
-  if (const int64_t copied = std::min(bytes, held); copied > 0)
-    std::memcpy(elements, parcel.data() + kBytesOfRequest, static_cast<size_t>(copied));
+  *sender = 0;
+  const auto size =
+      std::min(static_cast<size_t>(std::max<int64_t>(bytes, 0)), parcel.size() - kBytesOfRequest);
+  if (size < sizeof(int64_t)) return 0;
+  const char* const message = parcel.data() + kBytesOfRequest;
+  if (size > sizeof(int64_t)) std::memcpy(elements, message, size - sizeof(int64_t));
+  std::memcpy(sender, message + size - sizeof(int64_t), sizeof(int64_t));
   return 0;
 }
 

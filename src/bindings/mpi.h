@@ -50,14 +50,16 @@ extern "C" int32_t ingot_mpi_receive(void* request, void* status);
 extern "C" int32_t ingot_mpi_count(int64_t by);
 
 /// Parcels: memory of messages that derivatives have on their way, under numbers, which tangents and
-/// cotangents can be. The request, in 16 bytes, is followed by the elements.
+/// cotangents can be. A parcel has the request, in 16 bytes, the elements, and after them the number of the
+/// sender's parcel, which goes with the message: what comes back is known by it.
 ///
-/// Makes one of so many bytes of elements, copied from `elements` if that is not null: `made` is its number.
+/// Makes one for so many bytes of elements, copied from `elements` if that is not null: `made` is its number.
 extern "C" int32_t ingot_mpi_parcel(int64_t bytes, const void* elements, int64_t* made);
 /// Where a parcel is; 1: there is none of the number.
 extern "C" int32_t ingot_mpi_find(int64_t number, int64_t* address);
-/// Copies so many bytes of its elements, at most all, and frees it.
-extern "C" int32_t ingot_mpi_unpack(int64_t number, int64_t bytes, void* elements);
+/// Frees a parcel. Of a message of so many bytes, its elements are copied, and `sender` is the number that
+/// came after them, or 0: no message has come.
+extern "C" int32_t ingot_mpi_unpack(int64_t number, int64_t bytes, void* elements, int64_t* sender);
 
 void bind_mpi(nanobind::module_& m);
 

@@ -233,6 +233,51 @@ def blocks(x):
     return np.concatenate((x[:mine] * own, other))
 
 
+def waited_in_another_order(x):
+    """Messages of one tag: what comes back finds the one that it belongs to."""
+    y, z, w = np.zeros(4), np.zeros(2), np.zeros(1)
+    r, q = comm.Irecv(y, left), comm.Irecv(z, left)
+    s = comm.Isend(np.sin(x), right)
+    comm.Send(x[:2] * x[1], right)
+    p = comm.Isend(x[2:3] * 3, right)
+    q.Wait()
+    comm.Recv(w, left)
+    MPI.Request.Waitall([p, r, s])
+    r.Wait()
+    return y * x + 3 * z[1] * w[0] * (2.0 if s else 1.0)
+
+
+def on_one_side_only(x):
+    """Some halos in a list of unknown length, and integers one way, floats the other."""
+    y, z, k = np.zeros(4), np.zeros(4), np.zeros(4, np.int64)
+    requests = []
+    if comm.rank > 0:
+        requests.append(comm.Irecv(y, comm.rank - 1, 1))
+        requests.append(comm.Isend(x * x, comm.rank - 1, 2))
+    if comm.rank + 1 < comm.size:
+        requests.append(comm.Isend(x[::-1] * 2, comm.rank + 1, 1))
+        requests.append(comm.Irecv(z, comm.rank + 1, 2))
+    MPI.Request.Waitall(requests)
+    if comm.size > 1 and comm.rank == 0:
+        comm.Sendrecv(x * x, 1, 0, k, 1)
+        comm.Sendrecv(x, 1, 3, None, MPI.PROC_NULL)
+    if comm.rank == 1:
+        comm.Sendrecv(np.arange(4), 0, 0, y, 0)
+        comm.Sendrecv(None, MPI.PROC_NULL, 0, z, 0, 3)
+    return y * x + z * k + z * z
+
+
+def counts_of_each_block(x):
+    rows = np.zeros((comm.size, 4))
+    rows[:] = x
+    comm.Allgather([x * x, 2], [rows, 2])
+    half = np.zeros(2)
+    comm.Scatter([np.sin(rows), 2], half, 0)
+    comm.Gather(half, [rows, 2], 0)
+    comm.Alltoall([rows, 1], [rows.copy(), 1])
+    return rows[0] * half[0]
+
+
 def from_anyone_at_last(x):
     """Ranks whose messages have been received are on their way back before others have sent theirs."""
     y = np.zeros(x.shape)
@@ -282,6 +327,7 @@ FUNCTIONS = [
     halo, less_than_the_buffer_takes, orders_of_memory, numbers_of_numpy,
     sendrecv, send_and_recv, from_anyone, bcast, reduce, allreduce, largest, gather_and_scatter, only_at_the_root, allgather, alltoall, in_a_loop,
     of_complex_numbers, pending, halos, counted, scans, blocks, from_anyone_at_last,
+    waited_in_another_order, on_one_side_only, counts_of_each_block,
 ]  # fmt: skip
 
 
@@ -295,10 +341,10 @@ def differences(f, x, t):
 
 
 def second(x, t):
-    """Of `pending`: differences of gradients, and the derivatives of gradients in both modes."""
+    """Of messages and scans: differences of gradients, and the derivatives of gradients in both modes."""
 
     def slope(x):
-        return ingot.grad(lambda x: pending(x).sum())(x)
+        return ingot.grad(lambda x: (pending(x) * scans(x)).sum())(x)
 
     expected = differences(slope, x, t)
     forward, reverse = ingot.jvp(slope, (x,), (t,))[1], ingot.grad(lambda x: slope(x) @ t)(x)

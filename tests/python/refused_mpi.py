@@ -29,5 +29,9 @@ EXAMPLES = [
     (of_derivative(lambda c, x: c.Iallreduce(x, x.copy()).Wait()), SELF, X),
     (of_derivative(lambda c, x: c.Send_init(x, 0).Start()), SELF, X),
     (of_derivative(lambda c, x: c.Irecv(x, 0).Test()), SELF, X),
+    (of_derivative(lambda c, x: c.Bsend(x, 0)), SELF, X),
+    (of_derivative(lambda c, x: c.Probe(0)), SELF, X),
+    (of_derivative(lambda c, x: c.Split(0, 0).Free()), SELF, X),
+    (of_derivative(lambda c, x: c.Recv([np.zeros(24, np.uint8), MPI.DOUBLE], 0)), SELF, X),
     (of_derivative(lambda c, x: MPI.Request.Testall([c.Irecv(x, 0)])), SELF, X),
 ]

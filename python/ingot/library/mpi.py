@@ -15,7 +15,8 @@ import numpy as np
 from .._routines.mpi import hold
 from . import mpi_collectives as collectives
 from . import mpi_derivatives as derivatives
-from . import mpi_pending, primitives
+from . import mpi_parcels as parcels
+from . import primitives
 from .mpi_messages import Handle, an_int, checked, counts_of, datatype_of, message, need_contiguous, received_from, run, same_handles, sent_to, unpack, value
 
 MPI: Any = sys.modules.get("mpi4py.MPI")
@@ -138,12 +139,14 @@ class Request(Handle):
     """What has been started. `buffers`: the memory that it sends from and receives into, which stays until it has ended."""
 
     buffers: tuple[Any, ...] = ()
-    wait: Any = None
-    """Of a message with derivatives: what waits for it, given a status or None."""
+    token: Any = None
+    """Of a message with derivatives, as what `mpi_parcels` has of it."""
 
     def Wait(self, status: Any = None) -> bool:
-        if self.wait is not None:
-            self.wait(status)
+        if self.token is not None:
+            if not same_handles(self._handle[0], value("REQUEST_NULL")):
+                parcels.wait(self, status)
+                self._handle[0] = value("REQUEST_NULL")
             return True
         is_counted = len(self.buffers) > 0 and not same_handles(self._handle[0], value("REQUEST_NULL"))
         run("MPI_Wait", self._handle, status_of(status), *self.buffers)
@@ -152,7 +155,7 @@ class Request(Handle):
         return True
 
     def need_no_derivative(self, name: str) -> None:
-        if self.wait is not None:
+        if self.token is not None:
             primitives.refuse(f"`{name}` of a message whose derivative is taken", "use Wait or Waitall")
 
     def Test(self, status: Any = None) -> bool:
@@ -188,6 +191,8 @@ class Prequest(Request):
 
 def _held(kind: Any, request: Any) -> Any:
     """A request of mpi4py's; the buffers stay as long as it."""
+    if request.token is not None:
+        raise ValueError("a request of a message whose derivative is taken ends with the function: wait for it there")
     made = kind.fromhandle(int(request._handle[0]) & _mask())
     hold(made, request.buffers)
     return made
@@ -236,7 +241,7 @@ class Comm(Handle):
     def send(self, function: str, buf: Any, dest: Any, tag: Any) -> None:
         dest, tag = an_int(dest), an_int(tag)
         if derivatives.is_derived(buf):
-            derivatives.send(self, function, buf, dest, tag)
+            parcels.send(self, function, buf, dest, tag)
         else:
             elements, count, datatype, _ = sent_to(buf, dest)
             run(function, elements, count, datatype, dest, tag, self._handle[0])
@@ -257,7 +262,7 @@ class Comm(Handle):
         source = source_of(source)
         tag = tag_of(tag)
         if derivatives.is_derived(buf):
-            derivatives.recv(self, buf, source, tag, status)
+            parcels.recv(self, buf, source, tag, status)
         else:
             elements, count, datatype, whole = received_from(buf, source)
             request = np.zeros(1, np.int64)
@@ -272,7 +277,7 @@ class Comm(Handle):
         recvtag = tag_of(recvtag)
         dest = an_int(dest)
         if derivatives.is_derived(sendbuf, recvbuf):
-            derivatives.sendrecv(self, sendbuf, dest, an_int(sendtag), recvbuf, source, recvtag, status)
+            parcels.sendrecv(self, sendbuf, dest, an_int(sendtag), recvbuf, source, recvtag, status)
         else:
             given, count, datatype, _ = sent_to(sendbuf, dest)
             elements, most, of_received, whole = received_from(recvbuf, source)
@@ -287,7 +292,7 @@ class Comm(Handle):
         recvtag = tag_of(recvtag)
         dest = an_int(dest)
         if derivatives.is_derived(buf):
-            derivatives.sendrecv(self, buf, dest, an_int(sendtag), buf, source, recvtag, status)
+            parcels.sendrecv(self, buf, dest, an_int(sendtag), buf, source, recvtag, status)
             return
         elements, count, datatype, whole = message(buf, writes=True, reads=True)
         run("MPI_Sendrecv_replace", elements, count, datatype, dest, an_int(sendtag), source, recvtag, self._handle[0], status_of(status))
@@ -298,8 +303,9 @@ class Comm(Handle):
         if derivatives.is_derived(buf):
             if kind is not Request:
                 derivatives.refuse(function.removeprefix("MPI_"))
-            wait = mpi_pending.irecv(self, buf, rank, tag) if writes else mpi_pending.isend(self, function, buf, rank, tag)
-            return primitives.instance(Request, ("_handle", "wait"), (np.zeros(1, np.int64), wait))
+            of_message = parcels.irecv(self, buf, rank, tag) if writes else parcels.isend(self, function, buf, rank, tag)
+            names = ("_handle", "comm", "receives", "token", "elements", "count", "peer", "tag")
+            return primitives.instance(Request, names, (np.ones(1, np.int64), self.handle, writes, *of_message))
         elements, count, datatype, _ = received_from(buf, rank) if writes else sent_to(buf, rank)
         request = np.zeros(1, np.int64)
         run(function, elements, count, datatype, rank, tag, self._handle[0], request)
@@ -335,11 +341,18 @@ class Comm(Handle):
         return self.start(Prequest, "MPI_Recv_init", buf, source, tag, True)
 
     def Probe(self, source: Any = ANY, tag: Any = ANY, status: Any = None) -> bool:
+        self.need_no_probe()
         while not self.Iprobe(source, tag, status):
             pass
         return True
 
+    def need_no_probe(self) -> None:
+        """What is asked for may be a cotangent, and a message has more bytes than its elements."""
+        if len(primitives.derivatives()) > 0:
+            primitives.refuse("probing in a function whose derivative is taken", "receive into an array that is long enough, and look at the status")
+
     def Iprobe(self, source: Any = ANY, tag: Any = ANY, status: Any = None) -> bool:
+        self.need_no_probe()
         source = source_of(source)
         tag = tag_of(tag)
         flag = np.zeros(1, np.int32)
@@ -379,6 +392,8 @@ class Comm(Handle):
         return primitives.instance(Intracomm, ("_handle",), (made,))
 
     def Free(self) -> None:
+        if len(primitives.derivatives()) > 0:
+            primitives.refuse("`Free` of a communicator in a function whose derivative is taken", "free it after the call")
         run("MPI_Comm_free", self._handle)
 
     def __ingot_result__(self) -> Any:

@@ -17,9 +17,12 @@ import numpy as np
 from .._routines.mpi import DTYPES
 from . import primitives
 from .derivatives import is_inexact, linear, tangent_of, with_rules
-from .mpi_messages import CONSTANTS, bounds_of, buffer_of, counts_of, is_in_place, parts_of, value, vector
+from .mpi_messages import CONSTANTS, bounds_of, buffer_of, counts_of, is_in_place, need_writable, parts_of, vector
 
 MPI: Any = sys.modules.get("mpi4py.MPI")
+
+
+FLOATS: tuple[Any, ...] = () if MPI is None else (MPI.FLOAT, MPI.DOUBLE, MPI.C_FLOAT_COMPLEX, MPI.C_DOUBLE_COMPLEX)
 
 
 def is_derived(*messages: Any) -> bool:
@@ -30,6 +33,10 @@ def is_derived(*messages: Any) -> bool:
         x = buffer_of(msg)
         if isinstance(x, (np.ndarray, np.generic)) and is_inexact(x):
             return True
+        if isinstance(msg, (list, tuple)):
+            for item in msg[1:]:
+                if any([item is floats for floats in FLOATS]):
+                    primitives.refuse("the derivative of a message of floats in an array of another dtype", "send an array of floats")
     return False
 
 
@@ -91,117 +98,18 @@ def put_part(msg: Any, elements: Any, blocks: int = 1) -> None:
     put(buf, x)
 
 
-def back_tag(tag: int) -> int:
-    """The tag of what goes back: not that of a message which another rank may still wait for from any source."""
-    return value("TAG_UB") - tag
-
-
 def need_array(x: Any) -> None:
     if not isinstance(x, np.ndarray):
         if isinstance(x, np.generic):
             raise BufferError("scalar buffer is readonly")
         raise TypeError("message: expecting buffer or list/tuple")
-
-
-def send(comm: Any, function: str, buf: Any, dest: int, tag: int) -> None:
-    x = part_of(buf)
-    count, dtype = x.size, x.dtype
-
-    def forth(own: Any) -> Any:
-        comm.send(function, own, dest, tag)
-        return np.zeros(1, dtype)
-
-    def back(cotangent: Any) -> Any:
-        c = np.zeros(count, dtype)
-        comm.Recv(c, dest, back_tag(tag))
-        return c
-
-    linear(forth, back, x)
-
-
-def need_one(source: int, tag: int) -> None:
-    """Cotangents come while other ranks may still wait for messages, which those from any source with any tag would match."""
-    if source == value("ANY_SOURCE") and tag == value("ANY_TAG"):
-        raise ValueError("the derivative, in reverse mode, of a receive from any source with any tag: give the tag or the source")
-
-
-def tag_of(came: Any) -> int:
-    """The tag of what came: from no rank there is none."""
-    return came.Get_tag() if came.Get_source() != MPI.PROC_NULL else 0
-
-
-def count_of(came: Any, itemsize: int) -> int:
-    return came.Get_count(MPI.BYTE) // itemsize
-
-
-def kept_after(count: Any, x: Any) -> Any:
-    """The elements after so many, and zeros before."""
-    rest = x.copy()
-    rest[:count] = 0
-    return rest
-
-
-def recv(comm: Any, buf: Any, source: int, tag: int, status: Any) -> None:
-    """The cotangent of what came goes to the rank that it came from; what stays of the buffer has its own."""
-    need_array(buffer_of(buf))
-    came = status if status is not None else MPI.Status()
-    itemsize = buffer_of(buf).dtype.itemsize
-
-    def forth(old: Any) -> Any:
-        y = old.copy()
-        comm.Recv(y, source, tag, came)
-        return y
-
-    def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
-        y = forth(primals[0])
-        t = tangent_of(primals[0], tangents[0])
-        comm.Recv(t, came.Get_source(), tag_of(came))
-        return y, t
-
-    def there(old: Any) -> tuple[Any, ...]:
-        need_one(source, tag)
-        y = forth(old)
-        return y, (came.Get_source(), tag_of(came), count_of(came, itemsize))
-
-    def and_back(kept: Any, cotangent: Any) -> tuple[Any, ...]:
-        comm.Send(cotangent[: kept[2]], kept[0], back_tag(kept[1]))
-        return (kept_after(kept[2], cotangent),)
-
-    put_part(buf, with_rules(forth, rule, there, and_back, (part_of(buf),), True))
-
-
-def sendrecv(comm: Any, sendbuf: Any, dest: int, sendtag: int, recvbuf: Any, source: int, recvtag: int, status: Any) -> None:
-    need_array(buffer_of(recvbuf))
-    came = status if status is not None else MPI.Status()
-    x = part_of(sendbuf)
-    count, dtype, itemsize = x.size, x.dtype, buffer_of(recvbuf).dtype.itemsize
-
-    def forth(own: Any, old: Any) -> Any:
-        y = old.copy()
-        comm.Sendrecv(own, dest, sendtag, y, source, recvtag, came)
-        return y
-
-    def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
-        y = forth(*primals)
-        t = tangent_of(primals[1], tangents[1])
-        comm.Sendrecv(tangent_of(primals[0], tangents[0]), dest, sendtag, t, came.Get_source(), tag_of(came))
-        return y, t
-
-    def there(own: Any, old: Any) -> tuple[Any, ...]:
-        need_one(source, recvtag)
-        y = forth(own, old)
-        return y, (came.Get_source(), tag_of(came), count_of(came, itemsize))
-
-    def and_back(kept: Any, cotangent: Any) -> tuple[Any, ...]:
-        c = np.zeros(count, dtype)
-        comm.Sendrecv(cotangent[: kept[2]], kept[0], back_tag(kept[1]), c, dest, back_tag(sendtag))
-        return c, kept_after(kept[2], cotangent)
-
-    put_part(recvbuf, with_rules(forth, rule, there, and_back, (x, part_of(recvbuf)), True))
+    if primitives.may_be_read_only(x):
+        need_writable(x)
 
 
 def bcast(comm: Any, buf: Any, root: int) -> None:
-    need_array(buffer_of(buf))
+    if not isinstance(buffer_of(buf), np.ndarray):
+        need_array(buffer_of(buf))
 
     def forth(x: Any) -> Any:
         y = x.copy()
@@ -305,43 +213,43 @@ def summed(comm: Any, x: Any) -> Any:
 
 
 def scan(comm: Any, sendbuf: Any, recvbuf: Any, op: Any) -> None:
-    """The transpose of a sum over the ranks up to one's own is that over those from it on."""
     need_sum(op, "Scan")
-
-    def forth(x: Any) -> Any:
-        y = np.zeros(x.shape, x.dtype)
-        comm.Scan(x, y, MPI.SUM)
-        return y
-
-    def back(cotangent: Any) -> Any:
-        c = np.zeros(cotangent.shape, cotangent.dtype)
-        backwards = comm.Split(0, -comm.Get_rank())
-        backwards.Scan(cotangent, c, MPI.SUM)
-        backwards.Free()
-        return c
-
-    put_part(recvbuf, linear(forth, back, reduced(sendbuf, recvbuf)))
+    put_part(recvbuf, summed_up_to(comm, "MPI_Scan", reduced(sendbuf, recvbuf), False))
 
 
 def exscan(comm: Any, sendbuf: Any, recvbuf: Any, op: Any) -> None:
-    """As `scan`; rank 0 keeps what it has in the buffer, and no cotangent comes from there."""
+    """Rank 0 keeps what it has in the buffer, and no cotangent comes from there."""
     need_sum(op, "Exscan")
-
-    def forth(x: Any) -> Any:
-        y = np.zeros(x.shape, x.dtype)
-        comm.Exscan(x, y, MPI.SUM)
-        return y
-
-    def back(cotangent: Any) -> Any:
-        c = np.zeros(cotangent.shape, cotangent.dtype)
-        backwards = comm.Split(0, -comm.Get_rank())
-        backwards.Exscan(cotangent, c, MPI.SUM)
-        backwards.Free()
-        return c
-
-    y = linear(forth, back, reduced(sendbuf, recvbuf))
+    y = summed_up_to(comm, "MPI_Exscan", reduced(sendbuf, recvbuf), False)
     if comm.Get_rank() != 0:
         put_part(recvbuf, y)
+
+
+def summed_up_to(comm: Any, function: str, x: Any, is_backwards: bool) -> Any:
+    """The sum over the ranks up to one's own, or from it on: each is the other's transpose."""
+
+    def plain(own: Any) -> Any:
+        y = np.zeros(own.shape, own.dtype)
+        ranks = comm.Split(0, -comm.Get_rank()) if is_backwards else comm
+        if function == "MPI_Scan":
+            ranks.Scan(own, y, MPI.SUM)
+        else:
+            ranks.Exscan(own, y, MPI.SUM)
+        if is_backwards:
+            ranks.Free()
+        return y
+
+    def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
+        y = summed_up_to(comm, function, primals[0], is_backwards)
+        return y, summed_up_to(comm, function, tangent_of(primals[0], tangents[0]), is_backwards)
+
+    def there(own: Any) -> tuple[Any, ...]:
+        return summed_up_to(comm, function, own, is_backwards), ()
+
+    def and_back(kept: Any, cotangent: Any) -> tuple[Any, ...]:
+        return (summed_up_to(comm, function, cotangent, not is_backwards),)
+
+    return with_rules(plain, rule, there, and_back, (x,), True)
 
 
 def linear_into(forth: Callable[[Any, Any], None], back: Callable[[Any, Any], None], x: Any, old: Any, reached: Any) -> Any:

@@ -58,12 +58,17 @@ def checked(code: int) -> None:
 
 def run(name: str, *operands: Any) -> None:
     """Calls a function of MPI's, which raises what mpi4py does."""
+    checked(code_of(name, *operands))
+
+
+def code_of(name: str, *operands: Any) -> int:
+    """As `call`, where this thread may call MPI."""
     if value("NEED_MAIN_THREAD") != 0:
         flag = np.zeros(1, np.int32)
         checked(call("MPI_Is_thread_main", flag))
         if flag[0] == 0:
             raise RuntimeError("MPI was initialized for calls of the main thread alone, and another one calls")
-    checked(call(name, *operands))
+    return call(name, *operands)
 
 
 def an_int(x: Any) -> int:
@@ -275,8 +280,10 @@ def count_of(count: Any, size: int, blocks: int) -> int:
     given = an_index(count)
     if given < 0:
         raise ValueError(f"message: negative count {given}")
-    if given * max(blocks, 1) > size:
-        raise ValueError(f"message: buffer of {size} elements is too small for count {given}" + (f" and {blocks} blocks" if blocks > 1 else ""))
+    if blocks > 1 and given * blocks > size:
+        raise ValueError(f"message: buffer of {size} elements is too small for count {given} and {blocks} blocks")
+    if given > size:
+        raise ValueError(f"message: buffer of {size} elements is too small for count {given}")
     return given
 
 
