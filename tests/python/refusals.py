@@ -519,6 +519,8 @@ EXAMPLES = [
 
 # Refusals that have no example here yet.
 WITHOUT_EXAMPLE = """
+a collective of a mesh in a loop over `prange`
+a collective of a mesh of …
 `pow` with a modulus, of other numbers than ints
 an index that is one bool
 assigning a … to part of an array
