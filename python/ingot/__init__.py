@@ -15,7 +15,7 @@ those of Python and NumPy. What Ingot does not compile raises `ingot.Unsupported
 reason and what to write instead.
 
 Compile
-    jit, njit, vectorize, guvectorize, prange, implements, host, export
+    jit, njit, vectorize, guvectorize, stencil, jitclass, prange, implements, host, export
 Differentiate
     grad, value_and_grad, vjp, jvp, jacrev, jacfwd, hessian, hvp, linearize, checkpoint, stop_gradient,
     custom_jvp, custom_vjp, check_grads
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ._arrays.array import Array, from_dlpack
     from ._arrays.graph import Graph, graph
     from ._calls.jit import jit, njit
+    from ._calls.jitclass import jitclass
     from ._devices import (
         Device,
         default_device,
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
         vjp,
     )
     from ._transforms.shards import Mesh, P, PartitionSpec, shard_map
+    from ._transforms.stencils import stencil
     from ._vectorize.decorators import guvectorize, vectorize
     from .library.registry import implements
     from .types import (
@@ -112,6 +114,7 @@ _MODULES = {
     "_arrays.array": "Array from_dlpack",
     "_arrays.graph": "Graph graph",
     "_calls.jit": "jit njit",
+    "_calls.jitclass": "jitclass",
     "_devices": "Device default_device device devices release_memory reset_memory_peak set_default_device set_memory_limit",
     "_devices.memory": "memory set_kept_memory_limit",
     "_devices.threads": "get_num_threads set_num_threads",
@@ -124,6 +127,7 @@ _MODULES = {
     "_transforms.batching": "all_gather all_to_all axis_index axis_size pmap pmax pmean pmin ppermute psum psum_scatter vmap",
     "_transforms.derivatives": "check_grads checkpoint custom_jvp custom_vjp grad hessian hvp jacfwd jacrev jvp linearize stop_gradient value_and_grad vjp",
     "_transforms.shards": "Mesh P PartitionSpec shard_map",
+    "_transforms.stencils": "stencil",
     "_vectorize.decorators": "guvectorize vectorize",
     "library.registry": "implements",
     "types": "bool_ boolean complex64 complex128 float16 float32 float64 int8 int16 int32 int64 intp uint8 uint16 uint32 uint64 uintp void",
@@ -292,6 +296,7 @@ __all__ = [
     "jacfwd",
     "jacrev",
     "jit",
+    "jitclass",
     "jvp",
     "lax",
     "lazy",
@@ -317,6 +322,7 @@ __all__ = [
     "set_memory_limit",
     "set_num_threads",
     "shard_map",
+    "stencil",
     "stop_gradient",
     "tree",
     "types",

@@ -1,6 +1,10 @@
 """The types that signatures are made of: `float64(float64[:], int64)`."""
 
+import types as _types
+from typing import Any
+
 from ._signatures import Optional, Tuple, Type
+from ._signatures import Text as _Text
 
 bool_: Type = Type("bool")
 int8: Type = Type("int8")
@@ -21,6 +25,7 @@ boolean: Type = bool_
 intp: Type = int64
 uintp: Type = uint64
 optional = Optional
+unicode_type: _Text = _Text()
 
 
 def UniTuple(of: Type, count: int) -> Tuple:  # noqa: N802
@@ -47,7 +52,53 @@ def UniTuple(of: Type, count: int) -> Tuple:  # noqa: N802
     return Tuple((of,) * count)
 
 
+def ListType(of: Any) -> _types.GenericAlias:  # noqa: N802
+    """Return the type of a list, for a field of `ingot.jitclass`.
+
+    Parameters
+    ----------
+    of : Type
+        The type of the elements, which are not looked at.
+
+    Returns
+    -------
+    types.GenericAlias
+        The type.
+
+    Examples
+    --------
+    >>> from ingot import types
+    >>> types.ListType(str)
+    list[str]
+    """
+    return _types.GenericAlias(list, (of,))
+
+
+def DictType(key: Any, value: Any) -> _types.GenericAlias:  # noqa: N802
+    """Return the type of a dict, for a field of `ingot.jitclass`.
+
+    Parameters
+    ----------
+    key, value : Type
+        The types of keys and values, which are not looked at.
+
+    Returns
+    -------
+    types.GenericAlias
+        The type.
+
+    Examples
+    --------
+    >>> from ingot import types
+    >>> types.DictType(str, int)
+    dict[str, int]
+    """
+    return _types.GenericAlias(dict, (key, value))
+
+
 __all__ = [
+    "DictType",
+    "ListType",
     "Optional",
     "Tuple",
     "UniTuple",
@@ -69,5 +120,6 @@ __all__ = [
     "uint32",
     "uint64",
     "uintp",
+    "unicode_type",
     "void",
 ]

@@ -16,6 +16,7 @@ import refused_kernels
 import refused_mpi
 import refused_records
 from refused import (
+    FIVE_AXES,
     FIXED,
     GENERATOR,
     GRID,
@@ -376,6 +377,8 @@ EXAMPLES = [
     (lambda x: ingot.jit("float64(float64)")(abs)(x), 1.0),
     (lambda x: ingot.jit(abs, static_argnums=0)(x), 1.0),
     (lambda x: ingot.jit(abs)(x), 1.0),
+    (lambda x: ingot.stencil(lambda a: a[-1])(x), np.ones(3)),
+    (lambda x: FIVE_AXES(x), np.ones((1, 1, 1, 1, 1))),
     (lambda x: random.seed(x, version=1), 1),
     (lambda x: random.Random(x).getstate(), 1),
     (lambda x: random.Random(x), 1),

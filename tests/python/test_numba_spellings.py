@@ -232,7 +232,7 @@ def test_dynamic_shared_memory_in_another_shape():
 
 def test_names_that_are_not_there():
     for module, name, words in (
-        (ingot, "stencil", "write the loops over the inner elements"),
+        (ingot, "experimental", "use `ingot.jitclass`"),
         (ingot, "cfunc", r"use `ingot.jit\(f\).c_pointer"),
         (ingot, "typed", "drop the type"),
         (cuda, "as_cuda_array", "use `ingot.from_dlpack`"),

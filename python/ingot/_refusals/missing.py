@@ -6,12 +6,10 @@ import sys
 
 _LISTS = "lists and dicts of Python's are compiled as they are: drop the type"
 _OF_INGOT = {
-    "stencil": "write the loops over the inner elements",
     "cfunc": "use `ingot.jit(f).c_pointer(signature)`",
     "objmode": "call a function of `ingot.host`",
     "typed": _LISTS,
-    "jitclass": "classes of Python's are compiled as they are: drop the decorator",
-    "experimental": "classes of Python's are compiled as they are: drop `jitclass`",
+    "experimental": "use `ingot.jitclass`",
     "extending": "use `ingot.implements` to define a function for compiled code",
     "overload": "use `ingot.implements` to define a function for compiled code",
     "generated_jit": "write `isinstance` in the function: it is known when compiling",

@@ -239,6 +239,15 @@ class Optional(NamedTuple):
         return None if value is None else self.of.convert(value)
 
 
+class Text:
+    """The type of a string, which a field of `ingot.jitclass` may have."""
+
+    def __str__(self) -> str:
+        return "unicode_type"
+
+    __repr__ = __str__
+
+
 class Pointer(NamedTuple):
     """An address of elements, as functions that are linked with kernels take it: `CPointer(float32)`."""
 

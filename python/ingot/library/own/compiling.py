@@ -1,4 +1,4 @@
-"""`ingot.jit` inside of compiled functions, where everything is compiled."""
+"""`ingot.jit` and `ingot.stencil` inside of compiled functions, where everything is compiled."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import ingot._calls.jit as public
+import ingot._transforms.stencils as transforms
 from ingot._calls.function import Function
 
-from .. import primitives
+from .. import primitives, stencils
 from ..registry import implements
 
 
@@ -46,3 +47,17 @@ def jit(
         return given
 
     return decorate if function is None else decorate(function)
+
+
+@implements(transforms.stencil)
+def stencil(func_or_mode: Any = "constant", cval: Any = None, neighborhood: Any = None, standard_indexing: Any = ()) -> Any:
+    """Of a kernel whose arrays all have relative indices."""
+    if neighborhood is None or len(standard_indexing) > 0:
+        primitives.refuse(
+            "`ingot.stencil` without `neighborhood`, or with `standard_indexing`, in compiled code", "decorate the function outside, and call it here"
+        )
+    if isinstance(func_or_mode, str):
+        if func_or_mode != "constant":
+            raise ValueError("the mode of a stencil is 'constant'")
+        return lambda kernel: stencils.made_in_place(kernel, neighborhood, cval)
+    return stencils.made_in_place(func_or_mode, neighborhood, cval)
