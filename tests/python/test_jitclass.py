@@ -260,7 +260,7 @@ def test_annotations_are_fields():
     point.data, point.any, point.at = np.zeros((2, 2), np.float32), np.zeros(3, int), np.zeros(3, np.float32)
 
 
-def test_in_compiled_functions():
+def test_instances_in_compiled_functions():
     @ingot.jit
     def work(bag, n):
         for _ in range(n):

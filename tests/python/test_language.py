@@ -770,6 +770,7 @@ def test_what_a_try_does_not_take_is_refused():
 OTHERS = """
     test_vectorize.py test_math_lanes.py test_guvectorize.py test_arguments_like_arrays.py test_numba_spellings.py test_c_functions.py
     test_prange.py test_prange_indices.py test_prange_programs.py test_prange_reductions.py test_scipy.py test_large_containers.py
+    test_stencil.py test_jitclass.py
 """.split()
 
 

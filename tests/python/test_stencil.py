@@ -185,7 +185,7 @@ def test_out():
             ingot.stencil(pair)(x, out=wrong)
 
 
-def test_in_compiled_functions():
+def test_stencils_in_compiled_functions():
     mean = ingot.stencil(five)
 
     @ingot.jit

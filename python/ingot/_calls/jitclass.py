@@ -258,8 +258,10 @@ def _compiled(members: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         if isinstance(member, staticmethod) and _is_compiled(name, member.__func__):
             yield name, staticmethod(jit(member.__func__))
         elif isinstance(member, property):
-            parts = [jit(part) if _is_compiled(name, part) else part for part in (member.fget, member.fset)]
-            yield name, property(*parts, member.fdel, member.__doc__)
+            get: Any
+            set_: Any
+            get, set_ = (jit(part) if _is_compiled(name, part) else part for part in (member.fget, member.fset))
+            yield name, property(get, set_, member.fdel, member.__doc__)
         elif _is_compiled(name, member):
             yield name, _giving(_RESULTS[name], jit(member)) if name in _RESULTS else jit(member)
 

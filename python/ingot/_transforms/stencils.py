@@ -44,9 +44,9 @@ class _Kernel:
             if name not in parameters.names:
                 raise ValueError(f"standard_indexing names {name!r}, but the parameters are {', '.join(parameters.names)}")
         body = self.node.body if isinstance(self.node.body, list) else [self.node.body]
-        self.parts = [part for statement in body for part in ast.walk(statement)]
+        self.parts: list[Any] = [part for statement in body for part in ast.walk(statement)]
         self.constants = dict(self._constants())
-        self.subscripts = [part for part in self.parts if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name)]
+        self.subscripts: list[Any] = [part for part in self.parts if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name)]
         for part in self.subscripts:
             if part.value.id in self.names and not isinstance(part.ctx, ast.Load):
                 raise self.refusal(part, "an assignment to an array in the kernel of a stencil", "return the value of the element")
@@ -150,7 +150,6 @@ def stencil(
 @overload
 def stencil(
     func_or_mode: str = "constant",
-    /,
     cval: Any = None,
     neighborhood: Sequence[Sequence[int]] | None = None,
     standard_indexing: Sequence[str] = (),
