@@ -16,6 +16,7 @@ import refused_kernels
 import refused_mpi
 import refused_records
 from refused import (
+    FILLED,
     FIVE_AXES,
     FIXED,
     GENERATOR,
@@ -378,6 +379,7 @@ EXAMPLES = [
     (lambda x: ingot.jit(abs, static_argnums=0)(x), 1.0),
     (lambda x: ingot.jit(abs)(x), 1.0),
     (lambda x: ingot.stencil(lambda a: a[-1])(x), np.ones(3)),
+    (lambda x: FILLED(x), np.ones(3)),
     (lambda x: FIVE_AXES(x), np.ones((1, 1, 1, 1, 1))),
     (lambda x: random.seed(x, version=1), 1),
     (lambda x: random.Random(x).getstate(), 1),

@@ -409,6 +409,74 @@ def test_arrays_on_devices_are_refused():
         doubled(ingot.device_put(np.ones(3), "emulated"))
 
 
-def test_calls_in_compiled_functions_are_refused():
-    with pytest.raises(ingot.UnsupportedError, match="a call of .*GUFunction"):
-        ingot.jit(lambda x: doubled(x))(np.ones(3))
+@ingot.guvectorize(["void(float64[:], float64[:], float64[:])", "void(int64[:], int64[:], int64[:])"], "(n)->(),()")
+def ends(x, first, last):
+    first[0], last[0] = x[0], x[-1]
+
+
+@ingot.guvectorize(["void(float32[:], float32, float32[:])", "void(float64[:], float64, float64[:])"], "(n),()->(n)")
+def raised(x, by, out):
+    for i in range(len(x)):
+        out[i] = x[i] + by
+
+
+@ingot.guvectorize("(n),()->(n)")
+def raised_in_place(x, by, out):
+    for i in range(len(x)):
+        out[i] = x[i] + by
+
+
+@ingot.guvectorize("void(float64[:, :], float64[:, :], float64[:, :])", "(m,n),(n,p)->(m,p)")
+def matmul(a, b, c):
+    c[:] = a @ b
+
+
+GRID = np.arange(12.0).reshape(3, 4)
+CALLS = [
+    (lambda x: raised(x, 2), (GRID,)),
+    (lambda x: raised(x, np.arange(3.0)), (GRID,)),
+    (lambda x, y: raised(x, y), (GRID[0], np.arange(3.0))),
+    (lambda x: raised(x, 1.5), (GRID.astype(np.float32),)),
+    (lambda x: raised(x, 1), (GRID.astype(np.int32).T,)),
+    (lambda x: ends(x), (GRID,)),
+    (lambda x: ends(x), (GRID[0],)),
+    (lambda x: ends(x), (GRID.astype(int),)),
+    (lambda x: ends(x)[1], (GRID.reshape(2, 3, 2),)),
+    (lambda a, b: matmul(a, b), (np.arange(24.0).reshape(2, 3, 4), GRID.reshape(4, 3))),
+    (lambda x, out: raised(x, 1.0, out), (GRID, np.zeros((3, 4)))),
+    (lambda x, out: raised(x, 1.0, out=out), (GRID, np.zeros((3, 4), np.float32))),
+    (lambda x: raised(x, 1.0, out=x), (GRID.copy(),)),
+    (lambda x, out: raised_in_place(x, 2, out), (GRID, np.zeros((3, 4)))),
+    (lambda x: raised(x, 1.0), (np.zeros((0, 4)),)),
+]
+
+
+@pytest.mark.parametrize("function, args", CALLS, ids=range(len(CALLS)))
+def test_calls_in_compiled_functions(function, args):
+    given = [x.copy() for x in args]
+    found, expected = ingot.jit(function)(*args), function(*given)
+    for x, y in zip(found if isinstance(found, tuple) else (found,), expected if isinstance(expected, tuple) else (expected,)):
+        assert type(x) is type(y) and x.dtype == y.dtype
+        np.testing.assert_array_equal(x, y)
+    for x, y in zip(args, given):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_derivatives_and_batches_of_calls():
+    np.testing.assert_array_equal(ingot.grad(lambda x: (ends(x)[1] ** 2).sum())(GRID)[:, 3], 2 * GRID[:, 3])
+    np.testing.assert_array_equal(ingot.vmap(lambda x: raised(x, 1.0))(GRID), GRID + 1)
+
+
+def test_wrong_calls_in_compiled_functions():
+    for function, error, words in (
+        (lambda x: raised(x), TypeError, "takes 2 arguments"),
+        (lambda x: raised_in_place(x, 2), TypeError, "takes 2 arguments"),
+        (lambda x: raised(x * 1j, 2), TypeError, "did not contain a loop"),
+        (lambda x: matmul(x, x), ValueError, "core dimension"),
+        (lambda x: matmul(x[0], x), ValueError, "enough dimensions"),
+        (lambda x: raised(x, 1.0, out=x[:2]), ValueError, "another shape"),
+        (lambda x: raised(x, 1.0, out=x.astype(np.int64)), TypeError, "does not cast"),
+        (lambda x: ends(x, axis=0), ingot.UnsupportedError, "the keyword `axis`"),
+    ):
+        with pytest.raises(error, match=words):
+            ingot.jit(function)(GRID)

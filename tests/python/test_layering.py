@@ -120,7 +120,7 @@ PYTHON_PLAN: dict[str, set[str]] = {
     "_transforms": {"_calls", "tree"},
     "cuda": {"_arrays"},
     "_vectorize": {"cuda"},
-    "library.own": {"_transforms", "cuda"},
+    "library.own": {"_transforms", "_vectorize"},
     "types": {"_signatures"},
     "_mpi": {"_errors"},
     "mpi": {"_routines"},

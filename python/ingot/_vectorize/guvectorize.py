@@ -197,6 +197,8 @@ class GUFunction:
         self._core: Callable[..., Any] = function
         if not is_disabled():
             self._core = self._compiled(function)
+        kinds = tuple(tuple((t.dtype, t.ndim) for t in each.parameters) for each in signatures)
+        self._plan = (function, tuple(self.inputs), tuple(self.outputs), kinds)  # what compiled code has instead of it
         self._loops: dict[tuple[Type, ...], CoreLoop] = {}
         self._iterators: dict[int, Any] = {}
         if self.outputs:
