@@ -229,6 +229,29 @@ def test_fields_of_all_kinds():
             setattr(k, name, value)
 
 
+def test_numbers_that_are_assigned_on_some_paths_only():
+    @ingot.jitclass([("x", float64), ("n", int32)])
+    class Part:
+        def __init__(self, x):
+            if x > 1:
+                self.x = x
+
+        def total(self):
+            return self.x + self.n
+
+    assert [Part(k).total() for k in (0, 3)] == [0.0, 3.0] and len(Part.total.specialisations) == 1
+    assert ingot.jit(lambda k: Part(k).total())(np.int64(2)) == 2.0
+
+    class More(Part):
+        def __init__(self, x):
+            self.n = 2
+            super().__init__(x)
+
+    assert More(3).total() == 5.0
+    with pytest.raises(TypeError, match=r"__init__\(\) takes 2 positional arguments but 3 were given"):
+        Part(1, 2)
+
+
 @ingot.jitclass
 class Point:
     x: float

@@ -41,6 +41,16 @@ def made(convert):
 
     return get, set
 """
+_INIT = """
+def made(owner, init, zeros):
+    def __init__(self, *args, **kwargs):
+        if type(self) is owner:
+            {places} = zeros
+        init(self, *args, **kwargs)
+
+    return __init__
+"""
+_FILE = f"{__file__}:made"  # of code that is made here: its lines are shown to nobody
 
 
 class _Fields:
@@ -82,12 +92,20 @@ class _Fields:
         """Makes the properties."""
         for name, convert in self.converters.items():
             place = f"_{name}_"
-            room: dict[str, Any] = {}
-            exec(_PROPERTY.format(place=place), {"__name__": self.owner.__module__}, room)
-            get, set_ = room["made"](convert)
+            get, set_ = self._written(_PROPERTY.format(place=place))(convert)
             if name in self.zeros:
                 setattr(self.owner, place, self.zeros[name])  # what a field that is not assigned has
             setattr(self.owner, name, property(get, set_))
+
+    def initialised(self, init: types.FunctionType) -> Any:
+        """An `__init__` before which all numbers are 0."""
+        places = "".join(f"self._{name}_, " for name in self.zeros)
+        return functools.wraps(init)(self._written(_INIT.format(places=places))(self.owner, init, tuple(self.zeros.values())))
+
+    def _written(self, text: str) -> Any:
+        room: dict[str, Any] = {}
+        exec(compile(text, _FILE, "exec"), {"__name__": self.owner.__module__}, room)
+        return room["made"]
 
 
 class _AnyArray(typing.NamedTuple):
@@ -291,6 +309,8 @@ def _made(cls: type, spec: Any) -> type:
     if shadowed := sorted(methods & set(given)):
         raise NameError(f"fields of {cls.__qualname__} have the names of methods: {', '.join(shadowed)}")
     fields = _Fields(cls, given)
+    if fields.zeros and _is_compiled("__init__", members.get("__init__")):
+        members["__init__"] = fields.initialised(members["__init__"])
     for name, member in _compiled(members):
         setattr(cls, name, member)
     fields.settle()
