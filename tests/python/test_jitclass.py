@@ -64,7 +64,7 @@ class Bag:
         return self.value < other.value
 
     def __hash__(self):
-        return self.value
+        return hash(int(self.value))
 
     def __bool__(self):
         return self.value > 3

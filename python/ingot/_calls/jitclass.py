@@ -24,12 +24,12 @@ C = TypeVar("C", bound=type)
 Convert = Callable[[Any], Any]
 
 _OF_PYTHON = frozenset(
-    "__new__ __del__ __repr__ __str__ __format__ __reduce__ __reduce_ex__ __getstate__ __setstate__ __getnewargs__ __getnewargs_ex__"
+    "__new__ __del__ __hash__ __repr__ __str__ __format__ __reduce__ __reduce_ex__ __getstate__ __setstate__ __getnewargs__ __getnewargs_ex__"
     " __copy__ __deepcopy__ __dir__ __sizeof__ __init_subclass__ __class_getitem__ __getattr__ __getattribute__ __setattr__ __delattr__".split()
 )
 """Methods that Python alone calls."""
 
-_RESULTS = {"__bool__": bool, "__len__": int, "__int__": int, "__index__": int, "__hash__": int, "__float__": float, "__complex__": complex}
+_RESULTS = {"__bool__": bool, "__len__": int, "__int__": int, "__index__": int, "__float__": float, "__complex__": complex}
 
 _PROPERTY = """
 def made(convert):
@@ -361,7 +361,7 @@ def jitclass(cls_or_spec: Any = None, spec: Any = None) -> Any:
     -----
     A field of numbers converts as an element of an array does: floats that are given to an int are cut, and ints keep their
     last bits. One that is not assigned is 0. An array is not converted: it has the dtype, the number of axes and the layout.
-    Instances are pickled, copied and compared as those of any class. Generators, `__repr__` and class methods run as Python
+    Instances are pickled, copied and compared as those of any class. Generators, `__repr__`, `__hash__` and class methods run as Python
     does when Python calls them.
 
     Examples
