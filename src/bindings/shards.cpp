@@ -176,7 +176,8 @@ class Barrier {
 };
 
 Barrier::Outcome Barrier::come(bool may_be_left) {
-  constexpr auto kBetweenSignals = std::chrono::milliseconds(50);
+  // Never `wait`, which is newer than the C++ libraries that packages may need.
+  constexpr auto kBetweenLooks = std::chrono::milliseconds(50);
   std::unique_lock lock(mutex_);
   if (may_be_left && is_left_) return Outcome::Left;
   const uint64_t round = rounds_.load(std::memory_order_relaxed);
@@ -202,9 +203,8 @@ Barrier::Outcome Barrier::come(bool may_be_left) {
       changed_.notify_all();
       return is_raising ? Outcome::Interrupted : Outcome::Left;
     }
-    if (!handles_signals) {
-      changed_.wait(lock);
-    } else if (changed_.wait_for(lock, kBetweenSignals) == std::cv_status::timeout) {
+    const bool is_woken = changed_.wait_for(lock, kBetweenLooks) == std::cv_status::no_timeout;
+    if (handles_signals && !is_woken) {
       lock.unlock();
       is_raising = is_interrupted();
       lock.lock();

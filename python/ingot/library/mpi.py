@@ -361,28 +361,28 @@ class Comm(Handle):
 
     # ---- what all ranks call
 
-    Barrier = collectives.Barrier
-    Bcast = collectives.Bcast
-    Scatter = collectives.Scatter
-    Scatterv = collectives.Scatterv
-    Gather = collectives.Gather
-    Gatherv = collectives.Gatherv
-    Allgather = collectives.Allgather
-    Allgatherv = collectives.Allgatherv
-    Alltoall = collectives.Alltoall
-    Alltoallv = collectives.Alltoallv
-    Reduce = collectives.Reduce
-    Allreduce = collectives.Allreduce
-    Reduce_scatter = collectives.Reduce_scatter
-    Reduce_scatter_block = collectives.Reduce_scatter_block
-    Ibarrier = collectives.Ibarrier
-    Ibcast = collectives.Ibcast
-    Iallreduce = collectives.Iallreduce
-    Ireduce = collectives.Ireduce
-    Igather = collectives.Igather
-    Iscatter = collectives.Iscatter
-    Iallgather = collectives.Iallgather
-    Ialltoall = collectives.Ialltoall
+    Barrier: Any = collectives.Barrier
+    Bcast: Any = collectives.Bcast
+    Scatter: Any = collectives.Scatter
+    Scatterv: Any = collectives.Scatterv
+    Gather: Any = collectives.Gather
+    Gatherv: Any = collectives.Gatherv
+    Allgather: Any = collectives.Allgather
+    Allgatherv: Any = collectives.Allgatherv
+    Alltoall: Any = collectives.Alltoall
+    Alltoallv: Any = collectives.Alltoallv
+    Reduce: Any = collectives.Reduce
+    Allreduce: Any = collectives.Allreduce
+    Reduce_scatter: Any = collectives.Reduce_scatter
+    Reduce_scatter_block: Any = collectives.Reduce_scatter_block
+    Ibarrier: Any = collectives.Ibarrier
+    Ibcast: Any = collectives.Ibcast
+    Iallreduce: Any = collectives.Iallreduce
+    Ireduce: Any = collectives.Ireduce
+    Igather: Any = collectives.Igather
+    Iscatter: Any = collectives.Iscatter
+    Iallgather: Any = collectives.Iallgather
+    Ialltoall: Any = collectives.Ialltoall
 
     # ---- other communicators
 
@@ -403,10 +403,10 @@ class Comm(Handle):
 
 
 class Intracomm(Comm):
-    Scan = collectives.Scan
-    Exscan = collectives.Exscan
-    Iscan = collectives.Iscan
-    Iexscan = collectives.Iexscan
+    Scan: Any = collectives.Scan
+    Exscan: Any = collectives.Exscan
+    Iscan: Any = collectives.Iscan
+    Iexscan: Any = collectives.Iexscan
 
     def Dup(self, info: Any = None) -> Any:
         if info is not None:
