@@ -15,7 +15,7 @@ those of Python and NumPy. What Ingot does not compile raises `ingot.Unsupported
 reason and what to write instead.
 
 Compile
-    jit, njit, vectorize, guvectorize, stencil, jitclass, prange, implements, host, export
+    jit, njit, vectorize, guvectorize, stencil, jitclass, fuse, prange, implements, host, export
 Differentiate
     grad, value_and_grad, vjp, jvp, jacrev, jacfwd, hessian, hvp, linearize, checkpoint, stop_gradient,
     custom_jvp, custom_vjp, check_grads
@@ -27,8 +27,8 @@ Threads, devices, memory
 Measure
     profile; the method `explain` of compiled functions
 Modules
-    cuda (kernels), lax (control flow), mpi (ranks that fail, ranks that are simulated), numpy (NumPy's functions, compiled), random (keys),
-    tree (structures), types (types of signatures)
+    cuda (kernels), lax (control flow), mpi (ranks that fail, ranks that are simulated), numpy (NumPy's functions, compiled),
+    parallel (functions of all elements), random (keys), tree (structures), types (types of signatures)
 
 In a terminal `python -m ingot info` shows what was built and what machine it sees, and
 `python -m ingot check FILE` which functions of a file compile. The manual is in `docs/`.
@@ -41,7 +41,7 @@ import time as _time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import cuda, lax, mpi, numpy, random, tree, types
+    from . import cuda, lax, mpi, numpy, parallel, random, tree, types
     from ._ahead.export import export
     from ._arrays.array import Array, from_dlpack
     from ._arrays.graph import Graph, graph
@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from ._transforms.stencils import stencil
     from ._vectorize.decorators import guvectorize, vectorize
     from .library.registry import implements
+    from .parallel import fuse
     from .types import (
         bool_,
         boolean,
@@ -130,11 +131,12 @@ _MODULES = {
     "_transforms.stencils": "stencil",
     "_vectorize.decorators": "guvectorize vectorize",
     "library.registry": "implements",
+    "parallel": "fuse",
     "types": "bool_ boolean complex64 complex128 float16 float32 float64 int8 int16 int32 int64 intp uint8 uint16 uint32 uint64 uintp void",
 }
 """Where names are defined: each module is loaded when a name of it is first asked for."""
 _PLACES = {name: module for module, names in _MODULES.items() for name in names.split()}
-_SUBMODULES = ("cuda", "lax", "mpi", "numpy", "random", "tree", "types")
+_SUBMODULES = ("cuda", "lax", "mpi", "numpy", "parallel", "random", "tree", "types")
 
 
 def _wait_for_imports() -> None:
@@ -280,6 +282,7 @@ __all__ = [
     "float32",
     "float64",
     "from_dlpack",
+    "fuse",
     "get_num_threads",
     "grad",
     "graph",
@@ -304,6 +307,7 @@ __all__ = [
     "memory",
     "mpi",
     "njit",
+    "parallel",
     "pmap",
     "pmax",
     "pmean",

@@ -125,6 +125,7 @@ PYTHON_PLAN: dict[str, set[str]] = {
     "_mpi": {"_errors"},
     "mpi": {"_routines"},
     "random": {"_operations"},
+    "parallel": {"_operations"},
     "lax": {"_transforms"},
     "_ahead": {"_calls"},
     "tour": {"_calls", "lax", "random"},
@@ -151,6 +152,7 @@ LATE: dict[str, set[str]] = {
     "_vectorize": {"_vectorize", "library", "ingot"},
     "mpi": {"_mpi"},
     "random": {"_operations"},
+    "parallel": {"_operations"},
     "tour": {"tour", "ingot"},
     "_command": {"_ahead", "_calls", "_command", "_core", "_profile", "_reports", "tour"},
 }

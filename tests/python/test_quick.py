@@ -72,5 +72,5 @@ def test_what_is_imported_when(tmp_path):
     assert all(len(loaded[name]) <= most for name, most in CEILINGS["modules"].items())
     for module in ("_arrays", "_cache", "_calls.specialisation", "_code.decompile", "_code.source", "_core", "_host", "_operations", "_reports", "_transforms", "_vectorize", "cuda", "library"):
         assert f"ingot.{module}" not in loaded["decorate"]
-    for module in ("_arrays", "_operations", "_reports", "_transforms", "_vectorize", "cuda", "lax", "random", "tree"):
+    for module in ("_arrays", "_operations", "_reports", "_transforms", "_vectorize", "cuda", "lax", "parallel", "random", "tree"):
         assert f"ingot.{module}" not in loaded["call"]

@@ -1,0 +1,438 @@
+"""`ingot.parallel`: functions of all elements, in a fixed order for any number of threads. Run by Python, or compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import primitives
+from .batching import numbers
+from .sequences import element, is_stored, length_of, near, need_function, need_room, put, ready, results
+from .structures import map_leaves
+
+RUN = 128
+"""How many elements `reduce` and `scan` combine one after the other."""
+LANES = 16
+"""How many runs are combined at the same time."""
+
+
+def map(f: Callable[..., Any], *xs: Any, out: Any = None) -> Any:
+    """Return the results of a function for each element of sequences.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(x, ...)`` of an element of each sequence returns a number, an array of one shape, or a tuple of these.
+    *xs : sequences
+        Arrays along their first axes, tuples of these, and iterators such as `counting`; of one length.
+    out : output, optional
+        Where results are stored: an array, a tuple of outputs, `permuted`, `reversed`, `written` or `discarded`.
+
+    Returns
+    -------
+    array or tuple of arrays
+        The results, or `out`.
+
+    Raises
+    ------
+    ValueError
+        Lengths differ, or no sequence has one.
+    TypeError
+        `f` is no function.
+
+    See Also
+    --------
+    transformed : Results that are not stored.
+
+    Notes
+    -----
+    Elements are independent of each other: any number of threads gives the same bits.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.map(lambda a, b: (a + b, a * b), np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    (array([4., 6.]), array([3., 8.]))
+    """
+    need_function(f)
+    given = tuple([ready(x) for x in xs])
+    n = length_of(given)
+
+    def iteration(i: int) -> Any:
+        return f(*element(given, i))
+
+    if out is None:
+        return results(iteration, n)
+    need_room(out, n)
+    for i in range(n):
+        put(out, i, iteration(i))
+    return out
+
+
+def kinds_of(f: Callable[..., Any], xs: Any, n: int, init: Any) -> Any:
+    """The dtypes of what a function combines: those of its own results. Run by Python: any, in the structure of an element."""
+
+    def combined(i: int) -> Any:
+        x = element(xs, i)
+        both = f(x, x)
+        if init is not None:
+            both = f(init, both)
+        return f(both, both)
+
+    are_numbers, dtypes = primitives.dtypes_of_lane(combined)
+    if dtypes is None:
+        return map_leaves(lambda x: np.dtype(object), init if n == 0 else element(xs, 0))
+    if not are_numbers:
+        primitives.refuse("combining elements that are arrays", "combine numbers or tuples of numbers, or reduce an array along an axis")
+    return dtypes
+
+
+def run_totals(f: Callable[..., Any], xs: Any, n: int, kinds: Any) -> Any:
+    """What a function makes of each run of elements."""
+    runs = (n + RUN - 1) // RUN
+    totals = numbers(kinds, runs)
+    blocks = n // (RUN * LANES)
+    for b in range(blocks):
+        x, at = near(xs, b * RUN * LANES, RUN * LANES)
+        now = numbers(kinds, LANES)
+        for k in range(LANES):
+            put(now, k, element(x, at + k * RUN))
+        for j in range(1, RUN):
+            for k in range(LANES):
+                put(now, k, f(element(now, k), element(x, at + k * RUN + j)))
+        for k in range(LANES):
+            put(totals, b * LANES + k, element(now, k))
+    for r in range(blocks * LANES, runs):
+        put(totals, r, element(xs, r * RUN))
+        for i in range(r * RUN + 1, min(r * RUN + RUN, n)):
+            put(totals, r, f(element(totals, r), element(xs, i)))
+    return totals
+
+
+def reduce(f: Callable[..., Any], xs: Any, init: Any = None) -> Any:
+    """Combine all elements of a sequence.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(before, after)``; associative. It need not be commutative.
+    xs : sequence
+        Numbers or tuples of numbers.
+    init : number or tuple of numbers, optional
+        What comes before the first element.
+
+    Returns
+    -------
+    number or tuple of numbers
+        The combination, of the dtypes that `f` returns.
+
+    Raises
+    ------
+    ValueError
+        There is no element, and no `init`.
+
+    See Also
+    --------
+    scan : All combinations on the way.
+    segmented_reduce, group_by_reduce
+
+    Notes
+    -----
+    Runs of 128 elements are combined in order, and what they give is combined in order. Any number of threads gives the
+    same bits; an `f` that is not associative, as the addition of floats, gives those of this order.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.reduce(max, np.array([3, 1, 4, 1, 5]))
+    np.int64(5)
+    """
+    need_function(f)
+    xs = ready(xs)
+    n = length_of(xs)
+    if n == 0 and init is None:
+        raise ValueError("reduce of an empty sequence without `init`")
+    kinds = kinds_of(f, xs, n, init)
+    totals = run_totals(f, xs, n, kinds)
+    value = numbers(kinds, 1)
+    begin = 0
+    if init is None:
+        put(value, 0, element(totals, 0))
+        begin = 1
+    else:
+        put(value, 0, init)
+    for r in range(begin, (n + RUN - 1) // RUN):
+        put(value, 0, f(element(value, 0), element(totals, r)))
+    return element(value, 0)
+
+
+def befores(f: Callable[..., Any], totals: Any, init: Any, kinds: Any, runs: int) -> Any:
+    """What comes before each run, instead of its total; of the first one without `init`, its total."""
+    value = numbers(kinds, 1)
+    begin = 0
+    if init is None:
+        put(value, 0, element(totals, 0))
+        begin = 1
+    else:
+        put(value, 0, init)
+    for r in range(begin, runs):
+        total = element(totals, r)
+        put(totals, r, element(value, 0))
+        put(value, 0, f(element(value, 0), total))
+    return totals
+
+
+def scan_run(f: Callable[..., Any], xs: Any, out: Any, begin: int, end: int, now: Any, exclusive: bool) -> None:
+    """Scans elements one after the other; `now` has what comes before them."""
+    for i in range(begin, end):
+        if exclusive:
+            put(out, i, element(now, 0))
+            put(now, 0, f(element(now, 0), element(xs, i)))
+        else:
+            put(now, 0, f(element(now, 0), element(xs, i)))
+            put(out, i, element(now, 0))
+
+
+def scan(f: Callable[..., Any], xs: Any, init: Any = None, exclusive: bool = False, out: Any = None) -> Any:
+    """Return the combinations of the elements up to each one, such as running sums.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(before, after)``; associative. It need not be commutative.
+    xs : sequence
+        Numbers or tuples of numbers.
+    init : number or tuple of numbers, optional
+        What comes before the first element.
+    exclusive : bool, default False
+        Whether each combination is without the element itself; the first is `init`.
+    out : output, optional
+        Where results are stored.
+
+    Returns
+    -------
+    array or tuple of arrays
+        The combinations, of the dtypes that `f` returns, or `out`.
+
+    Raises
+    ------
+    ValueError
+        It is exclusive, and there is no `init`.
+
+    See Also
+    --------
+    reduce : The last one.
+    segmented_scan
+    numpy.cumsum : Floats are added one after the other.
+
+    Notes
+    -----
+    The order is that of `reduce`: runs of 128 elements, and before each what the runs before it give. Any number of
+    threads gives the same bits. Elements are read twice.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.scan(lambda a, b: a + b, np.array([3, 1, 4]))
+    array([3, 4, 8])
+    >>> parallel.scan(lambda a, b: a + b, np.array([3, 1, 4]), 0, exclusive=True)
+    array([0, 3, 4])
+    """
+    need_function(f)
+    xs = ready(xs)
+    n = length_of(xs)
+    if exclusive and init is None:
+        raise ValueError("an exclusive scan needs `init`, its first result")
+    kinds = kinds_of(f, xs, n, init)
+    made = numbers(kinds, n) if out is None else out
+    need_room(made, n)
+    if n > 0:
+        scan_runs(f, xs, n, init, exclusive, kinds, made)
+    return filled(made, xs, n) if out is None else out
+
+
+def scan_runs(f: Callable[..., Any], xs: Any, n: int, init: Any, exclusive: bool, kinds: Any, out: Any) -> None:
+    runs = (n + RUN - 1) // RUN
+    before = befores(f, run_totals(f, xs, n, kinds), init, kinds, runs)
+    first = 0
+    now = numbers(kinds, 1)
+    if init is None:
+        first = 1
+        put(now, 0, element(xs, 0))
+        put(out, 0, element(now, 0))
+        scan_run(f, xs, out, 1, min(RUN, n), now, exclusive)
+    blocks = (n // RUN - first) // LANES if n // RUN > first else 0
+    for b in range(blocks):
+        scan_block(f, xs, before, kinds, first + b * LANES, exclusive, out)
+    for r in range(first + blocks * LANES, runs):
+        put(now, 0, element(before, r))
+        scan_run(f, xs, out, r * RUN, min(r * RUN + RUN, n), now, exclusive)
+
+
+def scan_block(f: Callable[..., Any], xs: Any, before: Any, kinds: Any, first: int, exclusive: bool, out: Any) -> None:
+    """Scans some runs at the same time."""
+    to = first * RUN
+    x, at = near(xs, to, RUN * LANES)
+    now = numbers(kinds, LANES)
+    for k in range(LANES):
+        put(now, k, element(before, first + k))
+    for j in range(RUN):
+        for k in range(LANES):
+            if exclusive:
+                put(out, to + k * RUN + j, element(now, k))
+            put(now, k, f(element(now, k), element(x, at + k * RUN + j)))
+            if not exclusive:
+                put(out, to + k * RUN + j, element(now, k))
+
+
+def filled(made: Any, xs: Any, n: int) -> Any:
+    """Results with their dtypes, which those that Python made do not have yet."""
+    if not is_python():
+        return made
+    if n == 0 and is_stored(xs):
+        return map_leaves(lambda x: x.copy(), xs)
+    return map_leaves(lambda x: np.array(list(x)), made)
+
+
+def is_python() -> bool:
+    """Whether this is not compiled."""
+    return primitives.dtypes_of_lane(lambda i: i)[1] is None
+
+
+def need_offsets(offsets: Any, n: int) -> None:
+    if len(offsets) == 0:
+        raise ValueError("offsets of n segments are n + 1 numbers")
+    for s in range(len(offsets) - 1):
+        if offsets[s] > offsets[s + 1]:
+            raise ValueError("the offsets of segments ascend")
+    if offsets[0] < 0 or offsets[len(offsets) - 1] > n:
+        raise IndexError(f"offsets of segments are from 0 to {n}, the number of elements")
+
+
+def segmented_reduce(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = None) -> Any:
+    """Combine the elements of each segment of a sequence.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(before, after)``; any function, given the elements of a segment in order.
+    xs : sequence
+        Numbers or tuples of numbers.
+    offsets : array of int
+        Segment s has the elements from ``offsets[s]`` to ``offsets[s + 1]``, that one not included.
+    init : number or tuple of numbers, optional
+        What comes before the first element of each segment.
+
+    Returns
+    -------
+    array or tuple of arrays
+        A combination for each segment, of the dtypes that `f` returns.
+
+    Raises
+    ------
+    ValueError
+        Offsets descend, or a segment is empty and there is no `init`.
+    IndexError
+        An offset is out of bounds.
+
+    See Also
+    --------
+    group_by_reduce, reduce
+
+    Notes
+    -----
+    Threads have segments each. In a segment all is done in order.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.segmented_reduce(lambda a, b: a + b, np.array([1, 2, 3, 4]), np.array([0, 3, 3, 4]), 0)
+    array([6, 0, 4])
+    """
+    need_function(f)
+    xs = ready(xs)
+    offsets = ready(offsets)
+    n = length_of(xs)
+    need_offsets(offsets, n)
+    count = len(offsets) - 1
+    if init is None:
+        for s in range(count):
+            if offsets[s] == offsets[s + 1]:
+                raise ValueError(f"segment {s} is empty, and there is no `init`")
+    kinds = kinds_of(f, xs, n, init)
+    made = numbers(kinds, count)
+    for s in range(count):
+        begin = offsets[s]
+        if init is None:
+            put(made, s, element(xs, begin))
+            begin += 1
+        else:
+            put(made, s, init)
+        for i in range(begin, offsets[s + 1]):
+            put(made, s, f(element(made, s), element(xs, i)))
+    return filled(made, xs, count)
+
+
+def segmented_scan(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = None, exclusive: bool = False) -> Any:
+    """Return the combinations up to each element in its segment.
+
+    Parameters
+    ----------
+    f, xs, offsets, init
+        As of `segmented_reduce`; all elements are in segments. Empty segments need no `init`.
+    exclusive : bool, default False
+        Whether each combination is without the element itself; the first of a segment is `init`.
+
+    Returns
+    -------
+    array or tuple of arrays
+        A combination for each element, of the dtypes that `f` returns.
+
+    Raises
+    ------
+    ValueError
+        Offsets descend or do not cover all elements, or it is exclusive and there is no `init`.
+    IndexError
+        An offset is out of bounds.
+
+    See Also
+    --------
+    scan
+
+    Notes
+    -----
+    Threads have segments each. In a segment all is done in order.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.segmented_scan(lambda a, b: a + b, np.array([1, 2, 3, 4]), np.array([0, 2, 4]))
+    array([1, 3, 3, 7])
+    """
+    need_function(f)
+    xs = ready(xs)
+    offsets = ready(offsets)
+    n = length_of(xs)
+    need_offsets(offsets, n)
+    if offsets[0] != 0 or offsets[len(offsets) - 1] != n:
+        raise ValueError("the segments of a scan cover all elements")
+    if exclusive and init is None:
+        raise ValueError("an exclusive scan needs `init`, its first result")
+    kinds = kinds_of(f, xs, n, init)
+    made = numbers(kinds, n)
+    for s in range(len(offsets) - 1):
+        begin = offsets[s]
+        end = offsets[s + 1]
+        if begin == end:
+            continue
+        now = numbers(kinds, 1)
+        if init is None:
+            put(now, 0, element(xs, begin))
+            put(made, begin, element(now, 0))
+            begin += 1
+        else:
+            put(now, 0, init)
+        scan_run(f, xs, made, begin, end, now, exclusive)
+    return filled(made, xs, n)

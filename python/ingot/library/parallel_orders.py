@@ -1,0 +1,704 @@
+"""The functions of `ingot.parallel` that move elements: by masks, indices and order. Run by Python, or compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .parallel import segmented_reduce
+from .sequences import element, is_sequence, length_of, need_function, permuted, put, ready, results, stored
+from .sorting import starts_of_runs
+from .structures import leaves_of, map_leaves
+
+
+def masked(xs: Any, where: Any) -> tuple[Any, Any]:
+    """The elements in arrays, and an array of which of them a mask has, or a function chooses."""
+    xs = ready(xs)
+    if not is_sequence(where):
+        need_function(where)
+        n = length_of(xs)
+        return stored(xs, n), results(lambda i: bool(where(element(xs, i))), n)
+    where = ready(where)
+    n = length_of((xs, where))
+    return stored(xs, n), stored(where, n)
+
+
+def compact(xs: Any, where: Any) -> Any:
+    """Return the elements of a sequence that a mask or a function chooses.
+
+    Parameters
+    ----------
+    xs : sequence
+        The elements.
+    where : sequence of bool, or callable
+        Which; a function is called with each element.
+
+    Returns
+    -------
+    array or tuple of arrays
+        Those, in order.
+
+    Raises
+    ------
+    ValueError
+        Lengths differ.
+
+    See Also
+    --------
+    partition : The others, too.
+
+    Notes
+    -----
+    The result does not depend on the number of threads.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.compact(np.array([3.0, -1.0, 4.0]), lambda a: a > 0)
+    array([3., 4.])
+    """
+    arrays, mask = masked(xs, where)
+    return map_leaves(lambda x: x[mask], arrays)
+
+
+def partition(xs: Any, where: Any) -> Any:
+    """Return the elements that a mask or a function chooses, and the others.
+
+    Parameters
+    ----------
+    xs, where
+        As of `compact`.
+
+    Returns
+    -------
+    chosen, others : tuple
+        Arrays or tuples of arrays; each in order.
+
+    Raises
+    ------
+    ValueError
+        Lengths differ.
+
+    See Also
+    --------
+    compact
+
+    Notes
+    -----
+    The result does not depend on the number of threads.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.partition(np.array([3, 1, 4, 1]), lambda a: a % 2 == 0)
+    (array([4]), array([3, 1, 1]))
+    """
+    arrays, mask = masked(xs, where)
+    return map_leaves(lambda x: x[mask], arrays), map_leaves(lambda x: x[~mask], arrays)
+
+
+def gather(xs: Any, index: Any) -> Any:
+    """Return the elements of a sequence at some indices.
+
+    Parameters
+    ----------
+    xs : sequence
+        The elements.
+    index : sequence of int
+        Where each is; negative numbers count from the end of arrays.
+
+    Returns
+    -------
+    array or tuple of arrays
+        An element for each index.
+
+    Raises
+    ------
+    IndexError
+        An index is out of bounds.
+
+    See Also
+    --------
+    permuted : Without storing them.
+    scatter : The reverse.
+
+    Notes
+    -----
+    The result does not depend on the number of threads.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.gather(np.array([3.0, 1.0, 4.0]), np.array([2, 0, 2]))
+    array([4., 3., 4.])
+    """
+    chosen = permuted(xs, index)
+    return results(lambda i: chosen[i], length_of(chosen))
+
+
+def scatter(xs: Any, index: Any, out: Any, combine: Callable[..., Any] | None = None) -> Any:
+    """Store or combine elements of a sequence at some indices of an output.
+
+    Parameters
+    ----------
+    xs : sequence
+        The elements.
+    index : sequence of int
+        Where each goes; negative numbers count from the end.
+    out : array or tuple of arrays
+        What is changed.
+    combine : callable, optional
+        ``combine(stored, x)`` is stored; without it `x` is.
+
+    Returns
+    -------
+    array or tuple of arrays
+        `out`.
+
+    Raises
+    ------
+    IndexError
+        An index is out of bounds.
+    ValueError
+        Lengths differ.
+
+    See Also
+    --------
+    gather : The reverse.
+
+    Notes
+    -----
+    Elements go one after the other, so that of several with one index the last one is stored, and floats are added in order.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.scatter(np.array([1.0, 2.0, 3.0]), np.array([1, 0, 1]), np.zeros(2), lambda a, b: a + b)
+    array([2., 4.])
+    >>> parallel.scatter(np.array([1.0, 2.0, 3.0]), np.array([1, 0, 1]), np.zeros(2))
+    array([2., 3.])
+    """
+    xs = ready(xs)
+    index = ready(index)
+    n = length_of((xs, index))
+    if combine is not None:
+        need_function(combine)
+    for i in range(n):
+        at = index[i]
+        put(out, at, element(xs, i) if combine is None else combine(element(out, at), element(xs, i)))
+    return out
+
+
+def sort(xs: Any) -> Any:
+    """Return the elements of a sequence in ascending order.
+
+    Parameters
+    ----------
+    xs : sequence
+        Numbers, or tuples of numbers, of which the first ones count most.
+
+    Returns
+    -------
+    array or tuple of arrays
+        The elements, NaN last.
+
+    See Also
+    --------
+    argsort, sort_by_key
+
+    Notes
+    -----
+    The result does not depend on the number of threads.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.sort((np.array([2, 1, 2]), np.array([0.5, 2.0, 0.25])))
+    (array([1, 2, 2]), array([2.  , 0.25, 0.5 ]))
+    """
+    xs = ready(xs)
+    arrays = stored(xs, length_of(xs))
+    if isinstance(arrays, np.ndarray):
+        return np.sort(arrays, kind="stable")
+    order = order_of(arrays)
+    return map_leaves(lambda x: x[order], arrays)
+
+
+def order_of(arrays: Any) -> Any:
+    """The stable order of elements; of tuples by their numbers from the left."""
+    keys = leaves_of(arrays)
+    for key in keys:
+        if key.ndim != 1:
+            raise ValueError("elements that are sorted are numbers or tuples of numbers, not rows")
+    order = order_of_one(keys[-1])
+    for k in range(1, len(keys)):
+        order = order[order_of_one(keys[-1 - k][order])]
+    return order
+
+
+def order_of_one(x: Any) -> Any:
+    """The stable order of numbers: integers that are near each other are counted."""
+    if x.dtype.kind in "iu" and (x.dtype.kind == "i" or x.dtype.itemsize < 8) and len(x) > 0:
+        low = int(x.min())
+        high = int(x.max())
+        if low >= -(2**62) and high < 2**62 and high - low < 2 * len(x):
+            return counted_order(x, low, high - low + 1)
+    return np.argsort(x, kind="stable")
+
+
+def counted_order(x: Any, low: int, count: int) -> Any:
+    """The stable order of integers from `low` on, of `count` values at most."""
+    places = np.zeros(count + 1, np.int64)
+    for value in x:
+        places[int(value) - low + 1] += 1
+    for k in range(count):
+        places[k + 1] += places[k]
+    order = np.empty(len(x), np.int64)
+    for i in range(len(x)):
+        at = int(x[i]) - low
+        order[places[at]] = i
+        places[at] += 1
+    return order
+
+
+def argsort(xs: Any) -> Any:
+    """Return the indices of the elements of a sequence in ascending order.
+
+    Parameters
+    ----------
+    xs : sequence
+        As of `sort`.
+
+    Returns
+    -------
+    array of int64
+        Equal elements in the order of their indices, NaN last.
+
+    See Also
+    --------
+    sort
+
+    Notes
+    -----
+    The result does not depend on the number of threads.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.argsort(np.array([2, 1, 2, 1]))
+    array([1, 3, 0, 2])
+    """
+    xs = ready(xs)
+    return order_of(stored(xs, length_of(xs)))
+
+
+def sort_by_key(keys: Any, *values: Any) -> Any:
+    """Return keys in ascending order, and sequences of values in the order of their keys.
+
+    Parameters
+    ----------
+    keys : sequence
+        As of `sort`.
+    *values : sequences
+        Of as many elements.
+
+    Returns
+    -------
+    tuple of arrays
+        The keys, and the values of each sequence; values of equal keys in their order before.
+
+    Raises
+    ------
+    ValueError
+        Lengths differ.
+
+    See Also
+    --------
+    argsort, group_by_reduce
+
+    Notes
+    -----
+    The result does not depend on the number of threads.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.sort_by_key(np.array([2, 1, 2]), np.array([10.0, 20.0, 30.0]))
+    (array([1, 2, 2]), array([20., 10., 30.]))
+    """
+    everything = (ready(keys), *[ready(value) for value in values])
+    n = length_of(everything)
+    arrays = stored(everything, n)
+    order = order_of(arrays[0])
+    return map_leaves(lambda x: x[order], arrays)
+
+
+def k_select(xs: Any, k: int) -> Any:
+    """Return the element that is at an index of the sorted sequence.
+
+    Parameters
+    ----------
+    xs : sequence
+        Numbers.
+    k : int
+        The index: 0 for the least element; negative numbers count from the end.
+
+    Returns
+    -------
+    number
+        The element.
+
+    Raises
+    ------
+    IndexError
+        There is no such index.
+
+    See Also
+    --------
+    top_k, sort
+
+    Notes
+    -----
+    The result does not depend on the number of threads.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.k_select(np.array([3.0, 1.0, 4.0, 1.5]), 1)
+    np.float64(1.5)
+    """
+    xs = ready(xs)
+    n = length_of(xs)
+    if k < -n or k >= n:
+        raise IndexError(f"index {k} is out of bounds for {n} elements")
+    place = k + n if k < 0 else k
+    return np.partition(stored(xs, n), place)[place]
+
+
+def top_k(xs: Any, k: int) -> Any:
+    """Return the largest elements of a sequence, and their indices.
+
+    Parameters
+    ----------
+    xs : sequence
+        Numbers.
+    k : int
+        How many.
+
+    Returns
+    -------
+    values, indices : tuple of arrays
+        In descending order, NaN first; of equal elements those of the lowest indices, in their order.
+
+    Raises
+    ------
+    ValueError
+        There are not as many elements.
+
+    See Also
+    --------
+    k_select, argsort
+
+    Notes
+    -----
+    The result does not depend on the number of threads.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.top_k(np.array([3.0, 1.0, 4.0, 4.0]), 3)
+    (array([4., 4., 3.]), array([2, 3, 0]))
+    """
+    xs = ready(xs)
+    n = length_of(xs)
+    if k < 0 or k > n:
+        raise ValueError(f"the {k} largest of {n} elements")
+    x = stored(xs, n)
+    places = candidates(x, k, n)
+    chosen = x[places]
+    # Of equal elements the ascending order of the reversed ones, read backwards, has those of the lowest indices first.
+    order = (len(chosen) - 1 - np.argsort(chosen[::-1], kind="stable")[::-1])[:k]
+    return chosen[order], places[order]
+
+
+def candidates(x: Any, k: int, n: int) -> Any:
+    """The indices of the elements that are not below the k-th largest, in order."""
+    if k == 0 or 4 * k > n:
+        return np.arange(n)
+    least = np.partition(x, n - k)[n - k]
+    return np.flatnonzero((x >= least) | (x != x))
+
+
+def same_keys(keys: Any) -> Any:
+    """The stable order of keys, and where other keys than the one before begin in it."""
+    order = order_of(keys)
+    starts = np.zeros(len(order), np.bool)
+    for key in leaves_of(keys):
+        starts = starts | starts_of_runs(key[order], True)
+    return order, np.flatnonzero(starts)
+
+
+def unique(xs: Any) -> Any:
+    """Return the different elements of a sequence in ascending order.
+
+    Parameters
+    ----------
+    xs : sequence
+        As of `sort`.
+
+    Returns
+    -------
+    array or tuple of arrays
+        Each once; NaN is equal to NaN.
+
+    See Also
+    --------
+    unique_by_key, group_by_reduce
+
+    Notes
+    -----
+    The result does not depend on the number of threads.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.unique((np.array([2, 1, 2]), np.array([5, 5, 5])))
+    (array([1, 2]), array([5, 5]))
+    """
+    xs = ready(xs)
+    arrays = stored(xs, length_of(xs))
+    if isinstance(arrays, np.ndarray) and arrays.ndim == 1:
+        return np.unique(arrays)
+    order, starts = same_keys(arrays)
+    first = order[starts]
+    return map_leaves(lambda x: x[first], arrays)
+
+
+def unique_by_key(keys: Any, *values: Any) -> Any:
+    """Return the different keys in ascending order, and the values of the first element with each.
+
+    Parameters
+    ----------
+    keys : sequence
+        As of `sort`.
+    *values : sequences
+        Of as many elements.
+
+    Returns
+    -------
+    tuple of arrays
+        The keys, and the values of each sequence.
+
+    Raises
+    ------
+    ValueError
+        Lengths differ.
+
+    See Also
+    --------
+    unique, group_by_reduce
+
+    Notes
+    -----
+    The result does not depend on the number of threads.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.unique_by_key(np.array([2, 1, 2]), np.array([10.0, 20.0, 30.0]))
+    (array([1, 2]), array([20., 10.]))
+    """
+    everything = (ready(keys), *[ready(value) for value in values])
+    arrays = stored(everything, length_of(everything))
+    order, starts = same_keys(arrays[0])
+    first = order[starts]
+    return map_leaves(lambda x: x[first], arrays)
+
+
+def group_by_reduce(f: Callable[..., Any], keys: Any, values: Any, init: Any = None) -> Any:
+    """Combine the values of each key.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(before, after)``; any function, given the values of a key in order.
+    keys : sequence
+        As of `sort`.
+    values : sequence
+        Numbers or tuples of numbers, as many.
+    init : number or tuple of numbers, optional
+        What comes before the first value of each key.
+
+    Returns
+    -------
+    keys, combinations : tuple
+        The different keys in ascending order, and what `f` makes of the values of each.
+
+    Raises
+    ------
+    ValueError
+        Lengths differ.
+
+    See Also
+    --------
+    segmented_reduce, unique
+
+    Notes
+    -----
+    Threads have keys each. The values of a key are combined one after the other.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.group_by_reduce(lambda a, b: a + b, np.array([2, 1, 2]), np.array([10.0, 20.0, 30.0]))
+    (array([1, 2]), array([20., 40.]))
+    """
+    keys = ready(keys)
+    values = ready(values)
+    n = length_of((keys, values))
+    arrays = stored(keys, n)
+    order, starts = same_keys(arrays)
+    offsets = np.empty(len(starts) + 1, np.int64)
+    offsets[: len(starts)] = starts
+    offsets[len(starts)] = n
+    first = order[starts]
+    return map_leaves(lambda x: x[first], arrays), segmented_reduce(f, permuted(values, order), offsets, init)
+
+
+def merge(xs: Any, ys: Any) -> Any:
+    """Return the elements of two sorted sequences in ascending order.
+
+    Parameters
+    ----------
+    xs, ys : sequences
+        Numbers in ascending order, NaN last.
+
+    Returns
+    -------
+    array
+        All elements; of equal ones, those of `xs` first.
+
+    See Also
+    --------
+    sort, searchsorted
+
+    Notes
+    -----
+    One thread reads both once.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.merge(np.array([1, 3, 5]), np.array([2, 3]))
+    array([1, 2, 3, 3, 5])
+    """
+    xs = ready(xs)
+    ys = ready(ys)
+    a = stored(xs, length_of(xs))
+    b = stored(ys, length_of(ys))
+    made = np.empty(len(a) + len(b), np.result_type(a.dtype, b.dtype))
+    i = 0
+    j = 0
+    for k in range(len(made)):
+        if i < len(a) and (j >= len(b) or not (b[j] < a[i] or (a[i] != a[i] and b[j] == b[j]))):
+            made[k] = a[i]
+            i += 1
+        else:
+            made[k] = b[j]
+            j += 1
+    return made
+
+
+def searchsorted(xs: Any, values: Any, side: str = "left") -> Any:
+    """Return where values would be inserted in a sorted sequence.
+
+    Parameters
+    ----------
+    xs : sequence
+        Numbers in ascending order.
+    values : sequence
+        Numbers.
+    side : {"left", "right"}, default "left"
+        Before or after equal elements.
+
+    Returns
+    -------
+    array of int64
+        The indices.
+
+    See Also
+    --------
+    merge
+    numpy.searchsorted
+
+    Notes
+    -----
+    The result does not depend on the number of threads.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.searchsorted(np.array([1, 3, 5]), np.array([0, 3, 9]))
+    array([0, 1, 3])
+    """
+    xs = ready(xs)
+    values = ready(values)
+    return np.searchsorted(stored(xs, length_of(xs)), stored(values, length_of(values)), side)
+
+
+def histogram(index: Any, length: int, weights: Any = None) -> Any:
+    """Return how often each number from 0 on is in a sequence.
+
+    Parameters
+    ----------
+    index : sequence of int
+        The numbers; transform values to the numbers of their bins.
+    length : int
+        How many numbers there are.
+    weights : sequence, optional
+        What each counts, instead of 1.
+
+    Returns
+    -------
+    array
+        The counts, int64, or the sums of weights, of their dtype.
+
+    Raises
+    ------
+    IndexError
+        A number is not below `length`, or negative.
+    ValueError
+        Lengths differ.
+
+    See Also
+    --------
+    scatter, group_by_reduce
+    numpy.histogram : Bins by their edges.
+
+    Notes
+    -----
+    Weights are added one after the other.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> x = np.array([0.1, 0.7, 0.8, 0.2, 0.9])
+    >>> parallel.histogram(parallel.transformed(lambda a: int(4 * a), x), 4)
+    array([2, 0, 1, 2])
+    """
+    index = ready(index)
+    if weights is None:
+        n = length_of(index)
+        made = np.zeros(length, np.int64)
+    else:
+        weights = ready(weights)
+        n = length_of((index, weights))
+        made = np.zeros(length, stored(weights, n).dtype)
+    for i in range(n):
+        at = index[i]
+        if at < 0 or at >= length:
+            raise IndexError(f"bin {at} is out of bounds for {length}")
+        made[at] += 1 if weights is None else weights[i]
+    return made

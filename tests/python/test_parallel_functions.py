@@ -1,0 +1,456 @@
+"""`ingot.parallel`: called, compiled in functions and run by Python, against plain loops of the same order; docs/guides/parallel.md."""
+
+import importlib
+import itertools
+import operator
+import os
+import subprocess
+import sys
+import traceback
+
+import ingot
+import numpy as np
+import pytest
+from ingot import parallel
+
+RUN, BLOCK = 128, 2048
+SIZES = (1, 2, RUN - 1, RUN, RUN + 1, BLOCK - 1, BLOCK, BLOCK + 1, BLOCK + RUN, 3 * BLOCK + 7)
+
+
+def by_python(name):
+    """The function as Python runs it, which is what INGOT_DISABLE=1 gives."""
+    return getattr(importlib.import_module(f"ingot.library.{parallel._MODULE_OF[name]}"), name)
+
+
+def same(a, b):
+    if isinstance(b, tuple):
+        assert isinstance(a, tuple) and len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            same(x, y)
+    else:
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+        np.testing.assert_array_equal(a, b)
+
+
+def all_ways(name, *args, **kwargs):
+    """What a function gives: the same for one thread and two, called and run by Python."""
+    before = ingot.get_num_threads()
+    try:
+        ingot.set_num_threads(1)
+        result = getattr(parallel, name)(*args, **kwargs)
+        ingot.set_num_threads(2)
+        same(getattr(parallel, name)(*args, **kwargs), result)
+    finally:
+        ingot.set_num_threads(before)
+    same(by_python(name)(*args, **kwargs), result)
+    return result
+
+
+def elements(xs):
+    return list(zip(*xs, strict=True)) if isinstance(xs, tuple) else list(xs)
+
+
+def folded(f, xs):
+    value = xs[0]
+    for x in xs[1:]:
+        value = f(value, x)
+    return value
+
+
+def running(f, xs, init=None):
+    """The inclusive and the exclusive scan, and the reduction, in the order that the manual has: by runs of 128."""
+    xs = elements(xs)
+    before, found, befores = init, [], []
+    for start in range(0, len(xs), RUN):
+        run = xs[start : start + RUN]
+        value = before
+        for x in run:
+            befores.append(value)
+            value = x if value is None else f(value, x)
+            found.append(value)
+        total = folded(f, run)
+        before = total if before is None else f(before, total)
+    return found, before, befores
+
+
+def columns(values, like):
+    if isinstance(like, tuple):
+        return tuple(np.array(column) for column in zip(*values, strict=True))
+    return np.array(values)
+
+
+def numbers(n, dtype=np.float64, seed=0):
+    rng = np.random.default_rng(seed)
+    if np.dtype(dtype).kind == "c":
+        return (rng.standard_normal(n) + 1j * rng.standard_normal(n)).astype(dtype)
+    return rng.standard_normal(n).astype(dtype) if np.dtype(dtype).kind == "f" else rng.integers(0, 100, n).astype(dtype)
+
+
+def add(a, b):
+    return a + b
+
+
+def affine(a, b):
+    """First a, then b: associative, not commutative."""
+    return a[0] * b[0], a[1] * b[0] + b[1]
+
+
+def product(a, b):
+    return a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2], a[2] * b[1] + a[3] * b[3]
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_orders_of_reduce_and_scan(n):
+    for f, xs in ((add, numbers(n)), (affine, (numbers(n, seed=1), numbers(n, seed=2)))):
+        found, last, _ = running(f, xs)
+        same(all_ways("reduce", f, xs), last)
+        same(all_ways("scan", f, xs), columns(found, xs))
+
+
+@pytest.mark.parametrize("n", (1, RUN, BLOCK + 1, 3 * BLOCK + 7))
+def test_what_comes_before(n):
+    for f, xs, init in ((add, numbers(n), 0.5), (affine, (numbers(n, seed=1), numbers(n, seed=2)), (2.0, 0.5))):
+        found, last, befores = running(f, xs, init)
+        same(all_ways("reduce", f, xs, init), columns([last], xs)[0] if not isinstance(xs, tuple) else last)
+        same(all_ways("scan", f, xs, init), columns(found, xs))
+        same(all_ways("scan", f, xs, init, True), columns(befores, xs))
+
+
+@pytest.mark.parametrize("dtype", (np.bool_, np.int8, np.int32, np.int64, np.uint8, np.uint64, np.float16, np.float32, np.float64, np.complex64, np.complex128))
+def test_dtypes(dtype):
+    x = numbers(BLOCK + 300, dtype)
+    with np.errstate(all="ignore"):
+        found, last, _ = running(add, x)
+        same(all_ways("reduce", add, x), last)
+        same(all_ways("scan", add, x), np.array(found, dtype))
+        same(all_ways("map", lambda a: a + a, x), x + x)
+
+
+def test_products_of_matrices():
+    n = 3 * BLOCK + 7
+    xs = tuple(numbers(n, np.int64, seed) for seed in range(4))
+    with np.errstate(all="ignore"):
+        expected = np.eye(2, dtype=np.int64)
+        for a, b, c, d in zip(*xs, strict=True):
+            expected = expected @ np.array([[a, b], [c, d]])
+        same(all_ways("reduce", product, xs), tuple(expected.ravel()))
+        scanned = all_ways("scan", product, xs)
+    same(tuple(column[-1] for column in scanned), tuple(expected.ravel()))
+
+
+def test_functions_of_python_and_numpy():
+    x = numbers(5000)
+    for f, expected in ((max, x.max()), (np.minimum, x.min()), (operator.add, running(add, x)[1])):
+        same(all_ways("reduce", f, x), expected)
+    x[[70, 4000]] = np.nan
+    assert np.isnan(all_ways("reduce", np.maximum, x))
+
+
+def test_the_dtype_is_that_of_results():
+    x = numbers(1000, np.int64)
+    same(parallel.reduce(lambda a, b: a + 0.5 * b, x).dtype, np.dtype(np.float64))
+    same(parallel.scan(add, x, 0.5).dtype, np.dtype(np.float64))
+    assert parallel.scan(add, x, 0.5)[0] == x[0] + 0.5
+
+
+def test_empty_input():
+    for x in (np.zeros(0), (np.zeros(0), np.zeros(0, np.int64))):
+        with pytest.raises(ValueError, match="reduce of an empty sequence without `init`"):
+            parallel.reduce(lambda a, b: a, x)
+    assert parallel.reduce(add, np.zeros(0), 3) == by_python("reduce")(add, np.zeros(0), 3) == 3
+    same(all_ways("scan", add, np.zeros(0, np.float32)), np.zeros(0, np.float32))
+    same(parallel.map(lambda a: (int(a), a > 0), np.zeros(0)), (np.zeros(0, np.int64), np.zeros(0, np.bool_)))
+    for name in ("sort", "unique", "argsort"):
+        assert len(all_ways(name, np.zeros(0))) == 0
+    same(all_ways("compact", np.zeros(0), np.zeros(0, np.bool_)), np.zeros(0))
+    keys, sums = parallel.group_by_reduce(add, np.zeros(0, np.int64), np.zeros(0))
+    assert len(keys) == len(sums) == 0
+    values, places = parallel.top_k(np.zeros(0), 0)
+    assert len(values) == len(places) == 0
+
+
+def test_map():
+    x, y = numbers(1000), numbers(1000, seed=1)
+    same(all_ways("map", lambda a, b: (a * b, a > b), x, y), (x * y, x > y))
+    same(all_ways("map", lambda row: row.sum(), np.ones((5, 3))), np.full(5, 3.0))
+    same(all_ways("map", lambda row: row * 2, np.ones((5, 3))), np.full((5, 3), 2.0))
+    same(all_ways("map", lambda a: a * 2, [1, 2, 3]), np.array([2, 4, 6]))
+    same(all_ways("map", lambda p, c: p[0] + p[1] * c, (x, y), x), x + y * x)
+
+
+def test_iterators_for_input():
+    x, index = numbers(3000), np.random.default_rng(3).integers(0, 3000, 2500)
+    for xs, plain in (
+        (parallel.transformed(lambda a: a * a, x), x * x),
+        (parallel.transformed(lambda a, i: a * i, x, parallel.counting(1, 2)), x * (1 + 2 * np.arange(3000))),
+        (parallel.permuted(x, index), x[index]),
+        (parallel.reversed(x), x[::-1]),
+        (parallel.permuted(parallel.counting(), index), index),
+        (parallel.transformed(lambda a, b: a + b, parallel.reversed(x), parallel.constant(2.0)), x[::-1] + 2.0),
+    ):
+        assert len(xs) == len(plain)
+        same(all_ways("reduce", add, xs), running(add, plain)[1])
+        same(all_ways("scan", add, xs), np.array(running(add, plain)[0]))
+        same(all_ways("map", lambda a: a, xs), plain)
+
+
+class Squares:
+    """A sequence of a user's."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, i):
+        return i * i
+
+
+def test_sequences_of_users():
+    assert parallel.reduce(add, Squares(5000)) == sum(i * i for i in range(5000))
+    assert ingot.jit(lambda n: parallel.reduce(add, Squares(n)))(5000) == sum(i * i for i in range(5000))
+
+
+def test_outputs():
+    x = numbers(3000)
+    for name in ("map", "scan"):
+        f = (lambda a: a * 2) if name == "map" else add
+        expected = getattr(parallel, name)(f, x)
+        out = np.zeros(3000)
+        assert getattr(parallel, name)(f, x, out=out) is out
+        same(out, expected)
+        getattr(parallel, name)(f, x, out=parallel.reversed(out))
+        same(out[::-1], expected)
+        order = np.random.default_rng(0).permutation(3000)
+        getattr(parallel, name)(f, x, out=parallel.permuted(out, order))
+        same(out[order], expected)
+        getattr(parallel, name)(f, x, out=parallel.written(lambda a: -a, out))
+        same(-out, expected)
+    total = np.zeros(3000)
+    parallel.map(lambda a: (a, a + 1), x, out=(parallel.discarded(), total))
+    same(total, x + 1)
+
+
+def test_in_compiled_functions():
+    @ingot.jit
+    def f(x, y):
+        products = parallel.map(lambda a, b: a * b, x, y)
+        order = parallel.argsort(products)
+        return parallel.reduce(add, products), parallel.scan(max, products), parallel.top_k(products, 3), parallel.gather(x, order)
+
+    x, y = numbers(5000), numbers(5000, seed=1)
+    order = np.argsort(x * y, kind="stable")
+    same(f(x, y), (running(add, x * y)[1], np.maximum.accumulate(x * y), ((x * y)[order[::-1][:3]], order[::-1][:3]), x[order]))
+
+
+def test_fuse():
+    h = ingot.fuse(lambda x, y: x + y, lambda s: s * s, np.sqrt)
+    assert h(3.0, -5.0) == 2.0
+    x = numbers(100)
+    same(ingot.jit(lambda x: parallel.map(ingot.fuse(lambda a: a + 1, lambda a: a * 3), x))(x), (x + 1) * 3)
+
+
+def test_nothing_is_stored_between():
+    x = numbers(100_000)
+
+    @ingot.jit
+    def maps(x):
+        return parallel.map(lambda a: a * 2 + 1, parallel.map(lambda a: a * a, x))
+
+    @ingot.jit
+    def sums(x):
+        return parallel.reduce(add, parallel.transformed(lambda a, b: a * b, x, x))
+
+    same(maps(x), x * x * 2 + 1)
+    same(sums(x), running(add, x * x)[1])
+    text = str(maps.explain(x))
+    assert text[text.index("=== loop IR") : text.index("=== LLVM IR")].count(" alloc ") == 1  # the result
+    code = "import ingot, numpy as np\nfrom ingot import parallel\nx = np.ones(1_000_000)\n"
+    for statement, most in (
+        ("parallel.reduce(lambda a, b: a + b, parallel.transformed(lambda a, b: a * b, x, x))", x.nbytes // 4),
+        ("parallel.scan(lambda a, b: a + b, x)", 8_900_000),
+    ):
+        out = subprocess.run([sys.executable, "-c", f"{code}{statement}\nprint(ingot.memory()['peak'])"], capture_output=True, text=True, check=True)
+        assert int(out.stdout) < most
+
+
+def test_without_compiling():
+    code = """if True:
+        import ingot, numpy as np
+        from ingot import parallel
+        x = np.arange(300.0)
+        print(parallel.reduce(max, x), parallel.scan(lambda a, b: a + b, x)[-1], ingot.fuse(abs, lambda a: a + 1)(-2), parallel.top_k(x, 1)[1])
+        print(type(parallel.reduce).__name__)
+    """
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "INGOT_DISABLE": "1"})
+    assert out.stdout.split("\n")[:2] == ["299.0 44850.0 3 [299]", "function"]
+
+
+def test_compact_and_partition():
+    x = numbers(3000)
+    same(all_ways("compact", x, lambda a: a > 0), x[x > 0])
+    same(all_ways("compact", x, x > 0.5), x[x > 0.5])
+    same(all_ways("compact", (x, parallel.counting()), x > 0.5), (x[x > 0.5], np.flatnonzero(x > 0.5)))
+    same(all_ways("partition", (x, -x), lambda p: p[0] > p[1]), ((x[x > 0], -x[x > 0]), (x[x <= 0], -x[x <= 0])))
+    same(all_ways("compact", parallel.counting(), x > 2), np.flatnonzero(x > 2))
+
+
+def test_gather_and_scatter():
+    rng = np.random.default_rng(5)
+    x, index = numbers(2000), rng.integers(-50, 50, 2000)
+    same(all_ways("gather", x[:50], index), x[:50][index])
+    same(all_ways("gather", np.arange(6).reshape(3, 2), np.array([2, 0])), np.array([[4, 5], [0, 1]]))
+    for combine, ufunc in ((add, np.add), (min, np.minimum), (max, np.maximum)):
+        expected = np.zeros(50)
+        ufunc.at(expected, index, x)
+        for scatter in (parallel.scatter, by_python("scatter")):
+            same(scatter(x, index, np.zeros(50), combine), expected)
+    out = np.zeros(50)
+    assert parallel.scatter(x, index, out) is out
+    expected = np.zeros(50)
+    for i, v in zip(index, x, strict=True):
+        expected[i] = v
+    same(out, expected)
+
+
+def test_sorts():
+    x = numbers(3000)
+    x[[5, 100, 2000]] = np.nan
+    x[::7] = x[3]
+    few = np.random.default_rng(0).integers(-20, 20, 3000)
+    wide = np.random.default_rng(0).integers(-(2**63), 2**63 - 1, 500)
+    for keys in (x, few, wide, few.astype(np.int8), few.astype(np.uint64), (x > 0)):
+        order = np.argsort(keys, kind="stable")
+        same(all_ways("argsort", keys), order)
+        same(all_ways("sort", keys), keys[order])
+        same(all_ways("sort_by_key", keys, parallel.counting(), np.arange(len(keys)) * 0.5), (keys[order], order, order * 0.5))
+    order = np.lexsort((x, few))
+    same(all_ways("argsort", (few, x)), order)
+    same(all_ways("sort", (few, x)), (few[order], x[order]))
+
+
+@pytest.mark.parametrize("n", (5, 3000))
+def test_selections(n):
+    x = numbers(n)
+    x[::3] = 0.25
+    for k in (0, n // 2, n - 1, -1):
+        same(all_ways("k_select", x, k), np.sort(x)[k])
+    few = np.random.default_rng(0).integers(0, 5, n)
+    with_nan = x.copy()
+    with_nan[[1, 4]] = np.nan
+    for keys in (x, few, with_nan):
+        order = sorted(range(n), key=lambda i: (not np.isnan(keys[i]), -keys[i] if not np.isnan(keys[i]) else 0, i))
+        for k in (0, 1, 3, n // 2, n):
+            same(all_ways("top_k", keys, k), (keys[order[:k]], np.array(order[:k], np.int64)))
+
+
+def test_keys():
+    rng = np.random.default_rng(1)
+    keys, other, values = rng.integers(0, 20, 4000), rng.integers(0, 3, 4000) * 0.5, numbers(4000)
+    groups = {}
+    for k, v in zip(keys, values, strict=True):
+        groups.setdefault(k, []).append(v)
+    expected = np.array(sorted(groups)), np.array([folded(add, groups[k]) for k in sorted(groups)])
+    same(all_ways("group_by_reduce", add, keys, values), expected)
+    same(all_ways("group_by_reduce", lambda a, b: (a[0] + b[0], max(a[1], b[1])), keys, (parallel.constant(1), values))[1][0], np.bincount(keys))
+    same(all_ways("unique", keys), np.unique(keys))
+    places = np.unique(keys, return_index=True)[1]
+    same(all_ways("unique_by_key", keys, values), (keys[places], values[places]))
+    pairs = sorted(set(zip(keys, other, strict=True)))
+    same(all_ways("unique", (keys, other)), columns(pairs, (0, 0)))
+    same(all_ways("unique", np.array([np.nan, 1.0, np.nan])), np.array([1.0, np.nan]))
+
+
+def test_segments():
+    x = numbers(2000)
+    offsets = np.array([0, 0, 5, 1000, 1000, 2000])
+    pieces = [list(x[a:b]) for a, b in itertools.pairwise(offsets)]
+    same(all_ways("segmented_reduce", add, x, offsets, 0.25), np.array([folded(add, [0.25, *piece]) for piece in pieces]))
+    same(all_ways("segmented_reduce", max, x, offsets[[0, 2, 3, 5]]), np.array([x[:5].max(), x[5:1000].max(), x[1000:].max()]))
+    same(all_ways("segmented_scan", add, x, offsets), np.concatenate([np.cumsum(piece) for piece in pieces]))
+    exclusive = np.concatenate([np.cumsum([0.5, *piece])[:-1] for piece in pieces])
+    same(all_ways("segmented_scan", add, x, offsets, 0.5, True), exclusive)
+    for wrong, error in (([0, 5, 3], ValueError), ([0, 2001], IndexError), ([-1, 4], IndexError)):
+        with pytest.raises(error):
+            parallel.segmented_reduce(add, x, np.array(wrong), 0.0)
+    with pytest.raises(ValueError, match="segment 0 is empty"):
+        parallel.segmented_reduce(add, x, offsets)
+
+
+def test_merge_search_and_histogram():
+    a, b = np.sort(numbers(500)), np.sort(numbers(300, seed=2))
+    a[-1] = b[-1] = np.nan
+    same(all_ways("merge", a, b), np.sort(np.concatenate([a, b])))
+    same(all_ways("searchsorted", a, b), np.searchsorted(a, b))
+    same(all_ways("searchsorted", np.array([1, 2, 2]), [2, 5], "right"), np.array([3, 3]))
+    bins = np.random.default_rng(0).integers(0, 9, 1000)
+    same(all_ways("histogram", bins, 10), np.bincount(bins, minlength=10))
+    same(all_ways("histogram", bins, 9, numbers(1000)), np.bincount(bins, numbers(1000)))
+    for wrong in ([-1], [9]):
+        with pytest.raises(IndexError, match="out of bounds for 9"):
+            parallel.histogram(wrong, 9)
+
+
+def test_errors():
+    x = numbers(10)
+    for call in (lambda: parallel.map(add, x, x[:3]), lambda: parallel.compact(x, x[:3] > 0), lambda: parallel.map(abs, x, out=np.zeros(3))):
+        with pytest.raises(ValueError):
+            call()
+    with pytest.raises(ValueError, match="no sequence here has a length"):
+        parallel.map(lambda i: i, parallel.counting())
+    with pytest.raises(TypeError, match="the first argument is a function"):
+        parallel.reduce(x, x)
+    with pytest.raises(ValueError, match="an exclusive scan needs `init`"):
+        parallel.scan(add, x, exclusive=True)
+    for call in (lambda: parallel.gather(x, [10]), lambda: parallel.scatter(x[:1], [-11], x), lambda: parallel.k_select(x, 10)):
+        with pytest.raises(IndexError):
+            call()
+    with pytest.raises(ValueError, match="the 11 largest of 10"):
+        parallel.top_k(x, 11)
+
+
+def test_exceptions_of_functions():
+    def checked(a, b):
+        if b > 100:
+            raise ValueError("too large")  # here
+        return a + b
+
+    x = numbers(5000)
+    x[4000] = 1000.0
+    for call in (lambda: parallel.reduce(checked, x), lambda: parallel.scan(checked, x), lambda: parallel.map(lambda a: checked(0.0, a), x)):
+        with pytest.raises(ValueError, match="too large") as error:
+            call()
+        assert any("# here" in (frame.line or "") for frame in traceback.extract_tb(error.value.__traceback__))
+
+
+def test_derivatives():
+    x = numbers(300) + 3.0
+    same(ingot.grad(lambda x: parallel.reduce(add, parallel.transformed(lambda a: a * a, x)))(x), 2 * x)
+    np.testing.assert_allclose(ingot.grad(lambda x: parallel.reduce(operator.mul, x))(x[:6]), x[:6].prod() / x[:6], rtol=1e-12)
+    weights = numbers(300, seed=4)
+    np.testing.assert_allclose(ingot.grad(lambda x: (weights * parallel.scan(add, x)).sum())(x), weights[::-1].cumsum()[::-1], rtol=1e-10)
+    index = np.array([2, 0, 2])
+    same(ingot.grad(lambda x: parallel.gather(x, index).sum())(x[:4]), np.array([1.0, 0.0, 2.0, 0.0]))
+    same(ingot.grad(lambda x: (parallel.sort(x) * np.arange(3.0)).sum())(np.array([3.0, 1.0, 2.0])), np.array([2.0, 0.0, 1.0]))
+    same(ingot.grad(lambda x: parallel.group_by_reduce(add, index, x)[1][1])(x[:3]), np.array([1.0, 0.0, 1.0]))
+    same(ingot.grad(lambda x: parallel.top_k(x, 2)[0].sum())(np.array([3.0, 1.0, 2.0])), np.array([1.0, 0.0, 1.0]))
+    same(ingot.grad(lambda x: parallel.scatter(x, index, np.zeros(3), add)[2])(x[:3]), np.array([1.0, 0.0, 1.0]))
+    same(ingot.grad(lambda x: parallel.map(lambda a: a * a, x).sum())(x), 2 * x)
+
+
+def test_batches():
+    x = numbers(60).reshape(3, 20)
+    same(ingot.vmap(lambda row: parallel.reduce(add, row))(x), np.array([running(add, row)[1] for row in x]))
+    same(ingot.vmap(lambda row: parallel.scan(max, row))(x), np.maximum.accumulate(x, 1))
+    same(ingot.vmap(lambda row: parallel.sort(row))(x), np.sort(x))
+    same(ingot.vmap(lambda row: parallel.map(lambda a: a + 1, row))(x), x + 1)
+    same(ingot.vmap(lambda row: parallel.top_k(row, 2)[0])(x), -np.sort(-x)[:, :2])
+
+
+def test_random_numbers_by_index():
+    """Random numbers that are not stored: those of keys made of the index."""
+    key = ingot.random.PRNGKey(0)
+    xs = parallel.transformed(lambda i: ingot.random.uniform(ingot.random.fold_in(key, i)), parallel.permuted(parallel.counting(), np.arange(500)))
+    plain = np.array([ingot.random.uniform(ingot.random.fold_in(key, i)) for i in range(500)])
+    same(parallel.map(lambda a: a, xs), plain)
