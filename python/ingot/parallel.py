@@ -66,9 +66,9 @@ def __getattr__(name: str) -> Any:
     if isinstance(made, type):
         made.__module__ = __name__
     elif not _disabled():
-        from ._operations.functions import EagerFunction
+        from ._operations.alike import HigherFunction
 
-        made = EagerFunction(made, made, __name__, name)
+        made = HigherFunction(made, made, __name__, name)
     globals()[name] = made
     return made
 

@@ -275,6 +275,30 @@ def test_nothing_is_stored_between():
         assert int(out.stdout) < most
 
 
+def test_functions_that_are_alike_are_compiled_once():
+    x = numbers(10)
+
+    def scaled(k):
+        return parallel.map(lambda a: a * k, x), parallel.reduce(add, parallel.transformed(lambda a: a * k, x))
+
+    for k in (2.0, 3.0):
+        same(scaled(k), (x * k, running(add, x * k)[1]))
+    counts = [len(f.specialisations) for f in (parallel.map, parallel.reduce)]
+    for k in (2.0, 3.0, 2.0):
+        same(scaled(k), (x * k, running(add, x * k)[1]))
+    assert [len(f.specialisations) for f in (parallel.map, parallel.reduce)] == counts
+
+    def by_variable():
+        k = 1.0
+        f = lambda a: a * k  # noqa: E731
+        first = parallel.map(f, x)
+        k = 5.0
+        return first, parallel.map(f, x), parallel.map(lambda a: a * k, x)
+
+    same(by_variable(), (x, x * 5.0, x * 5.0))
+    same(by_variable(), (x, x * 5.0, x * 5.0))
+
+
 def test_without_compiling():
     code = """if True:
         import ingot, numpy as np
