@@ -141,7 +141,7 @@ LATE: dict[str, set[str]] = {
     "_objects": {"_refusals", "library"},
     "_code": {"_code", "_core"},
     "_profile": {"_profile"},
-    "library": {"_routines", "library"},
+    "library": {"_routines", "library", "ingot"},
     "_cache": {"_cache", "_objects", "_routines"},
     "_devices": {"_devices"},
     "_reports": {"_reports"},

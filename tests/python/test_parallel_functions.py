@@ -227,6 +227,8 @@ def test_outputs():
         same(out[order], expected)
         getattr(parallel, name)(f, x, out=parallel.written(lambda a: -a, out))
         same(-out, expected)
+        given = x.copy()
+        same(getattr(parallel, name)(f, given, out=given), expected)
     total = np.zeros(3000)
     parallel.map(lambda a: (a, a + 1), x, out=(parallel.discarded(), total))
     same(total, x + 1)
@@ -470,6 +472,13 @@ def test_batches():
     same(ingot.vmap(lambda row: parallel.sort(row))(x), np.sort(x))
     same(ingot.vmap(lambda row: parallel.map(lambda a: a + 1, row))(x), x + 1)
     same(ingot.vmap(lambda row: parallel.top_k(row, 2)[0])(x), -np.sort(-x)[:, :2])
+    offsets = np.array([0, 5, 20])
+    same(ingot.vmap(lambda row: parallel.segmented_reduce(add, row, offsets))(x)[:, 0], np.array([folded(add, row[:5]) for row in x]))
+    long = numbers(2 * (3 * BLOCK)).reshape(2, -1)
+    same(ingot.vmap(lambda row: parallel.scan(add, row))(long), np.array([running(add, row)[0] for row in long]))
+    weights = numbers(3 * BLOCK)
+    slope = ingot.grad(lambda x: (weights * parallel.scan(add, x)).sum())(long[0])
+    np.testing.assert_allclose(slope, weights[::-1].cumsum()[::-1], rtol=1e-9, atol=1e-9)
 
 
 def test_random_numbers_by_index():

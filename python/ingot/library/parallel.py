@@ -249,35 +249,44 @@ def scan(f: Callable[..., Any], xs: Any, init: Any = None, exclusive: bool = Fal
     made = numbers(kinds, n) if out is None else out
     need_room(made, n)
     if n > 0:
-        scan_runs(f, xs, n, init, exclusive, kinds, made)
+        scan_runs(f, xs, n, init, exclusive, kinds, made, out is None)
     return filled(made, xs, n) if out is None else out
 
 
-def scan_runs(f: Callable[..., Any], xs: Any, n: int, init: Any, exclusive: bool, kinds: Any, out: Any) -> None:
+def scan_runs(f: Callable[..., Any], xs: Any, n: int, init: Any, exclusive: bool, kinds: Any, out: Any, is_new: bool) -> None:
+    from .. import prange
+
     runs = (n + RUN - 1) // RUN
     before = befores(f, run_totals(f, xs, n, kinds), init, kinds, runs)
-    first = 0
     now = numbers(kinds, 1)
+    start = 0
     if init is None:
-        first = 1
+        start = 1
         put(now, 0, element(xs, 0))
         put(out, 0, element(now, 0))
         scan_run(f, xs, out, 1, min(RUN, n), now, exclusive)
-    blocks = (n // RUN - first) // LANES if n // RUN > first else 0
-    for b in range(blocks):
-        scan_block(f, xs, before, kinds, first + b * LANES, exclusive, out)
-    for r in range(first + blocks * LANES, runs):
+        for r in range(1, min(LANES, runs)):
+            put(now, 0, element(before, r))
+            scan_run(f, xs, out, r * RUN, min(r * RUN + RUN, n), now, exclusive)
+    blocks = n // (RUN * LANES)
+    if is_new:
+        for b in prange(start, blocks):
+            scan_block(f, xs, before, kinds, b, exclusive, out)
+    else:  # it may be what is read
+        for b in range(start, blocks):
+            scan_block(f, xs, before, kinds, b, exclusive, out)
+    for r in range(max(blocks, start) * LANES, runs):
         put(now, 0, element(before, r))
         scan_run(f, xs, out, r * RUN, min(r * RUN + RUN, n), now, exclusive)
 
 
-def scan_block(f: Callable[..., Any], xs: Any, before: Any, kinds: Any, first: int, exclusive: bool, out: Any) -> None:
+def scan_block(f: Callable[..., Any], xs: Any, before: Any, kinds: Any, b: int, exclusive: bool, out: Any) -> None:
     """Scans some runs at the same time."""
-    to = first * RUN
+    to = b * RUN * LANES
     x, at = near(xs, to, RUN * LANES)
     now = numbers(kinds, LANES)
     for k in range(LANES):
-        put(now, k, element(before, first + k))
+        put(now, k, element(before, b * LANES + k))
     for j in range(RUN):
         for k in range(LANES):
             if exclusive:
@@ -361,9 +370,11 @@ def segmented_reduce(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = N
         for s in range(count):
             if offsets[s] == offsets[s + 1]:
                 raise ValueError(f"segment {s} is empty, and there is no `init`")
+    from .. import prange
+
     kinds = kinds_of(f, xs, n, init)
     made = numbers(kinds, count)
-    for s in range(count):
+    for s in prange(count):
         begin = offsets[s]
         if init is None:
             put(made, s, element(xs, begin))
@@ -403,7 +414,7 @@ def segmented_scan(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = Non
 
     Notes
     -----
-    Threads have segments each. In a segment all is done in order.
+    One thread goes through the elements in order.
 
     Examples
     --------
