@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -15,7 +16,8 @@ _DEEPEST = 4
 """How far closures in closures are compared."""
 _VALUES = (bool, int, float, complex, str, bytes, type(None))
 
-_known: dict[CodeType, list[FunctionType]] = {}
+_known: weakref.WeakKeyDictionary[CodeType, list[weakref.ref[FunctionType]]] = weakref.WeakKeyDictionary()
+"""Functions by their code; those that are compiled are kept by what was compiled."""
 _lock = threading.Lock()
 
 
@@ -49,15 +51,13 @@ def first_of(value: Any) -> Any:
 
 
 def _first_function(f: FunctionType) -> FunctionType:
-    known = _known.get(f.__code__)
-    if known is not None:
-        for other in known:
-            if other is f or _are_alike(f, other):
-                return other
+    for reference in _known.get(f.__code__, ()):
+        other = reference()
+        if other is not None and (other is f or _are_alike(f, other)):
+            return other
     with _lock:
-        known = _known.setdefault(f.__code__, [])
-        if len(known) < _MOST:
-            known.append(f)
+        alive = [reference for reference in _known.get(f.__code__, ()) if reference() is not None]
+        _known[f.__code__] = [*alive[-_MOST:], weakref.ref(f)]
     return f
 
 
