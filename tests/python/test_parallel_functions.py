@@ -487,3 +487,26 @@ def test_random_numbers_by_index():
     xs = parallel.transformed(lambda i: ingot.random.uniform(ingot.random.fold_in(key, i)), parallel.permuted(parallel.counting(), np.arange(500)))
     plain = np.array([ingot.random.uniform(ingot.random.fold_in(key, i)) for i in range(500)])
     same(parallel.map(lambda a: a, xs), plain)
+
+
+def test_sequences_keep_their_functions():
+    """Those that are alike when called share what is compiled, and may differ later."""
+
+    def made(k):
+        def f(a):
+            return a * k
+
+        def change(value):
+            nonlocal k
+            k = value
+
+        return f, change
+
+    x = np.arange(5.0)
+    (f, _), (g, change) = made(2.0), made(2.0)
+    one, other = parallel.transformed(f, x), parallel.transformed(g, x)
+    assert parallel.reduce(max, one) == parallel.reduce(max, other) == 8.0
+    change(10.0)
+    assert (parallel.reduce(max, one), parallel.reduce(max, other)) == (8.0, 40.0)
+    outputs = [parallel.written(lambda v: v + 1, np.zeros(5)) for _ in range(2)]
+    assert all(parallel.map(lambda v: v, x, out=out) is out for out in outputs)

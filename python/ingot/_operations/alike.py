@@ -28,26 +28,26 @@ class HigherFunction(EagerFunction):
         first = tuple([first_of(arg) for arg in args])
         named = {name: first_of(value) for name, value in kwargs.items()}
         if any(a is not b for a, b in zip((*first, *named.values()), (*args, *kwargs.values()), strict=True)):
-            return self(*first, **named)
+            result = self(*first, **named)
+            return next((kwargs[name] for name, value in named.items() if value is result), result)
         return super()._call(args, kwargs)  # not as bound: what sequences call may be another function now
 
 
 def first_of(value: Any) -> Any:
-    """The first function of those that do the same as one; what sequences call becomes that, too."""
+    """The first function of those that do the same as one; of sequences, those that call that."""
     if type(value) is FunctionType:
         return _first_function(value)
     if type(value) is tuple:
         parts = tuple([first_of(part) for part in value])
         return parts if any(a is not b for a, b in zip(parts, value, strict=True)) else value
-    if type(value) in (transformed, written):
-        value.f = first_of(value.f)
-    if type(value) in (transformed, permuted, reversed):
-        value.xs = first_of(value.xs)
-    if type(value) is permuted:
-        value.index = first_of(value.index)
-    if type(value) is written:
-        value.out = first_of(value.out)
-    return value
+    if type(value) not in (transformed, permuted, reversed, written):
+        return value
+    parts_of = {name: first_of(part) for name, part in vars(value).items()}
+    if all(parts_of[name] is part for name, part in vars(value).items()):
+        return value
+    made = object.__new__(type(value))  # the caller's keeps its functions, whose closures may change
+    vars(made).update(parts_of)
+    return made
 
 
 def _first_function(f: FunctionType) -> FunctionType:
