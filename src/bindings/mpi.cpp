@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -144,18 +145,30 @@ Parcels& parcels() {
 
 constexpr size_t kBytesOfRequest = 16;
 
+/// What goes with a message, after its elements.
+struct Label {
+  int64_t number = 0;
+  uint64_t mark = kMark;
+  static constexpr uint64_t kMark = 0x6c6563726170f00d;
+};
+
 }  // namespace
 
 int32_t ingot_mpi_parcel(int64_t bytes, const void* elements, int64_t* made) {
   const auto size = static_cast<size_t>(bytes);
-  std::vector<char> parcel(kBytesOfRequest + size + sizeof(int64_t));
-  const std::scoped_lock lock(parcels().mutex);
-  *made = ++parcels().last;
-  if (elements != nullptr) {
-    if (size > 0) std::memcpy(parcel.data() + kBytesOfRequest, elements, size);
-    std::memcpy(parcel.data() + kBytesOfRequest + size, made, sizeof(int64_t));
+  try {
+    std::vector<char> parcel(kBytesOfRequest + size + sizeof(Label));
+    const std::scoped_lock lock(parcels().mutex);
+    *made = ++parcels().last;
+    if (elements != nullptr) {
+      const Label label{.number = *made};
+      if (size > 0) std::memcpy(parcel.data() + kBytesOfRequest, elements, size);
+      std::memcpy(parcel.data() + kBytesOfRequest + size, &label, sizeof label);
+    }
+    parcels().by_number.emplace(*made, std::move(parcel));
+  } catch (const std::bad_alloc&) {
+    return 1;
   }
-  parcels().by_number.emplace(*made, std::move(parcel));
   return 0;
 }
 
@@ -179,10 +192,15 @@ int32_t ingot_mpi_unpack(int64_t number, int64_t bytes, void* elements, int64_t*
   *sender = 0;
   const auto size =
       std::min(static_cast<size_t>(std::max<int64_t>(bytes, 0)), parcel.size() - kBytesOfRequest);
-  if (size < sizeof(int64_t)) return 0;
+  if (size == 0) return 0;
+  if (size < sizeof(Label)) return 2;
   const char* const message = parcel.data() + kBytesOfRequest;
-  if (size > sizeof(int64_t)) std::memcpy(elements, message, size - sizeof(int64_t));
-  std::memcpy(sender, message + size - sizeof(int64_t), sizeof(int64_t));
+  const size_t of_elements = size - sizeof(Label);
+  Label label;
+  std::memcpy(&label, message + of_elements, sizeof label);
+  if (label.mark != Label::kMark) return 2;
+  if (of_elements > 0) std::memcpy(elements, message, of_elements);
+  *sender = label.number;
   return 0;
 }
 

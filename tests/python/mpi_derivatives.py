@@ -358,6 +358,34 @@ def second(x, t):
     return np.allclose(forward, expected, atol=1e-6) and np.allclose(reverse, expected, atol=1e-6)
 
 
+def requests_stay_themselves(x):
+    """Handles differ until they are null, a second status is empty, and no other derivative waits for a message."""
+
+    def told(x):
+        y, z, status = np.zeros(4), np.zeros(4), MPI.Status()
+        r, q = comm.Irecv(y, MPI.PROC_NULL), comm.Irecv(z, MPI.PROC_NULL)
+        differ = r == q
+        MPI.Request.Waitall([r, q])
+        r.Wait(status)
+        return x.sum() * (1.0 if differ else 2.0) * (3.0 if r == q else 1.0) * status.Get_tag()
+
+    def elsewhere(x):
+        r = comm.Irecv(np.zeros(4), MPI.PROC_NULL)
+
+        def inner(u):
+            r.Wait()
+            return u.sum()
+
+        return ingot.grad(inner)(x).sum()
+
+    is_fine = ingot.value_and_grad(told)(x)[0] == told(x)
+    try:
+        ingot.grad(elsewhere)(x)
+    except RuntimeError as error:
+        return is_fine and "in the function of that derivative" in str(error)
+    return False
+
+
 def main():
     rng = np.random.default_rng(comm.rank)
     failed = 0
@@ -378,6 +406,9 @@ def main():
             failed += 1
             print(f"rank {comm.rank}: {f.__name__}: a message is left", file=sys.stderr, flush=True)
         comm.Barrier()
+    if comm.size == 1 and not requests_stay_themselves(np.ones(4)):
+        failed += 1
+        print("requests are not themselves", file=sys.stderr, flush=True)
     if comm.size == 2 and not second(rng.normal(size=4), rng.normal(size=4)):
         failed += 1
         print(f"rank {comm.rank}: second derivatives differ", file=sys.stderr, flush=True)

@@ -1,5 +1,7 @@
 """Refusals of messages of MPI's, with a function and arguments each: examples for refusals.py."""
 
+import array
+
 import numpy as np
 from mpi4py import MPI
 
@@ -30,6 +32,7 @@ EXAMPLES = [
     (of_derivative(lambda c, x: c.Send_init(x, 0).Start()), SELF, X),
     (of_derivative(lambda c, x: c.Irecv(x, 0).Test()), SELF, X),
     (of_derivative(lambda c, x: c.Bsend(x, 0)), SELF, X),
+    (lambda c, x, a: ingot.jvp(lambda own: c.Send(a, 0), (x,), (x,)), SELF, X, array.array("d", [1.0])),
     (of_derivative(lambda c, x: c.Probe(0)), SELF, X),
     (of_derivative(lambda c, x: c.Split(0, 0).Free()), SELF, X),
     (of_derivative(lambda c, x: c.Recv([np.zeros(24, np.uint8), MPI.DOUBLE], 0)), SELF, X),

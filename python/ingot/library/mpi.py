@@ -147,6 +147,8 @@ class Request(Handle):
             if not same_handles(self._handle[0], value("REQUEST_NULL")):
                 parcels.wait(self, status)
                 self._handle[0] = value("REQUEST_NULL")
+            elif status is not None:
+                parcels.empty(status)
             return True
         is_counted = len(self.buffers) > 0 and not same_handles(self._handle[0], value("REQUEST_NULL"))
         run("MPI_Wait", self._handle, status_of(status), *self.buffers)
@@ -304,8 +306,9 @@ class Comm(Handle):
             if kind is not Request:
                 derivatives.refuse(function.removeprefix("MPI_"))
             of_message = parcels.irecv(self, buf, rank, tag) if writes else parcels.isend(self, function, buf, rank, tag)
-            names = ("_handle", "comm", "receives", "token", "elements", "count", "peer", "tag")
-            return primitives.instance(Request, names, (np.ones(1, np.int64), self.handle, writes, *of_message))
+            handle, depth = np.array([int(of_message[0][0])]), len(primitives.derivatives())  # of its own, until it has ended
+            names = ("_handle", "depth", "comm", "receives", "token", "elements", "count", "peer", "tag")
+            return primitives.instance(Request, names, (handle, depth, self.handle, writes, *of_message))
         elements, count, datatype, _ = received_from(buf, rank) if writes else sent_to(buf, rank)
         request = np.zeros(1, np.int64)
         run(function, elements, count, datatype, rank, tag, self._handle[0], request)

@@ -8,6 +8,7 @@ memory (`elements_of`), so that a message goes, and is refused, as without deriv
 
 from __future__ import annotations
 
+import array
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -33,6 +34,8 @@ def is_derived(*messages: Any) -> bool:
         x = buffer_of(msg)
         if isinstance(x, (np.ndarray, np.generic)) and is_inexact(x):
             return True
+        if isinstance(x, (array.array, memoryview)) and is_inexact(x.elements):  # type: ignore[union-attr]
+            primitives.refuse("the derivative of a message of floats in no array of NumPy's", "send an array of NumPy's")
         if isinstance(msg, (list, tuple)):
             for item in msg[1:]:
                 if any([item is floats for floats in FLOATS]):

@@ -24,25 +24,24 @@ from .mpi_messages import array_of, bounds_of, buffer_of, call, checked, code_of
 
 MPI: Any = sys.modules.get("mpi4py.MPI")
 
-OF_SENDER = 8
-"""Bytes of the number that goes with a message."""
+OF_LABEL = 16
+"""Bytes of the number and the mark that go with a message."""
 
 
 def parcel(elements: Any, fills: bool) -> tuple[int, int]:
     """The number of a new parcel for as many elements, with them if `fills`, and where it is."""
     made, place = np.zeros(1, np.int64), np.zeros(1, np.int64)
     size = elements.size * elements.dtype.itemsize
-    if fills:
-        call("parcel", size, elements, made)
-    else:
-        call("parcel", size, 0, made)
+    small(size + OF_LABEL)
+    if (call("parcel", size, elements, made) if fills else call("parcel", size, 0, made)) != 0:
+        raise MemoryError("no memory for a message whose derivative is taken")
     call("find", made[0], place)
     return int(made[0]), int(place[0])
 
 
 def of_parcel(place: int, elements: Any) -> tuple[int, int, int]:
     """The memory, count and datatype of a parcel's message."""
-    return place + 16, small(elements.size * elements.dtype.itemsize + OF_SENDER), value("BYTE")
+    return place + 16, elements.size * elements.dtype.itemsize + OF_LABEL, value("BYTE")
 
 
 def freed(number: int) -> None:
@@ -59,9 +58,10 @@ def need_done(code: int, number: int) -> None:
 def unpacked(number: int, came: Any, y: Any, sender: Any) -> None:
     """Takes what has come out of a parcel; `came` is what it would be without the number that came with it."""
     size = came.Get_count(MPI.BYTE)
-    call("unpack", number, size, y, sender)
-    if size >= OF_SENDER:
-        run("MPI_Status_set_elements", came._handle, value("BYTE"), size - OF_SENDER)
+    if call("unpack", number, size, y, sender) != 0:
+        raise RuntimeError("a message of no derivative has come to one: send arrays of floats, on all ranks in functions whose derivative is taken")
+    if size > 0:
+        run("MPI_Status_set_elements", came._handle, value("BYTE"), size - OF_LABEL)
 
 
 def started(function: str, comm: int, elements: Any, fills: bool, rank: int, tag: int) -> Any:
@@ -295,6 +295,13 @@ def sendrecv(comm: Any, sendbuf: Any, dest: int, sendtag: int, recvbuf: Any, sou
         run("MPI_Wait", request, value("STATUS_IGNORE"), elements)
 
 
+def empty(status: Any) -> None:
+    """Makes a status that of a request which has ended."""
+    status.Set_source(value("ANY_SOURCE"))
+    status.Set_tag(value("ANY_TAG"))
+    run("MPI_Status_set_elements", status._handle, value("BYTE"), 0)
+
+
 def isend(comm: Any, function: str, buf: Any, dest: int, tag: int) -> tuple[Any, ...]:
     """What a request has of a message, for `wait`: its token, no elements of a buffer, how many it has, and to where."""
     x = part_of(buf)
@@ -318,6 +325,8 @@ def view_of(msg: Any) -> Any:
 
 def wait(request: Any, status: Any) -> None:
     """Waits for a message with derivatives."""
+    if request.depth != len(primitives.derivatives()):
+        raise RuntimeError("a message whose derivative is taken is waited for in the function of that derivative that started it")
     came = status if status is not None else MPI.Status()
     if request.receives:
         elements = request.elements

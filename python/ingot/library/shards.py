@@ -196,11 +196,13 @@ def permuted(x: Any, axis: Any, perm: Any, is_back: bool) -> Any:
         return linear(lambda own: permuted(own, axis, perm, is_back), lambda cotangent: permuted(cotangent, axis, perm, not is_back), x)
     n, own = axis[1], axis[2]
     source, dest = -1, -1
+    sends, receives = np.zeros(n, np.bool), np.zeros(n, np.bool)
     for pair in perm:
         if pair[0] < 0 or pair[0] >= n or pair[1] < 0 or pair[1] >= n:
             raise ValueError(f"ppermute sources and destinations are from 0 to {n - 1}, not ({pair[0]}, {pair[1]})")
-        if (pair[0] == own and dest >= 0) or (pair[1] == own and source >= 0):
+        if sends[pair[0]] or receives[pair[1]]:
             raise ValueError("ppermute sources and destinations must be unique")
+        sends[pair[0]] = receives[pair[1]] = True
         if pair[0] == own:
             dest = pair[1]
         if pair[1] == own:

@@ -215,7 +215,8 @@ nb::object form_of_loop(Tracer& t, const nb::object& ufunc, const Value& dtypes,
 Value primitive_call_c(Tracer& t, Call& call) {
   const nb::object form = require_static(t, call.positional.at(0), "a C function", call.node);
   std::vector<NodeId> operands;
-  for (const Value& each : elements_of(t, call.positional.at(1), call.node)) {
+  for (const Value& given : elements_of(t, call.positional.at(1), call.node)) {
+    const Value each = present(t, given, "an operand of a C function", call.node);
     const bool is_array = rank_of(each).value_or(0) > 0;
     operands.push_back(is_array ? named(t, each).node : stage(t, each, Kind(DType::Int64)));
   }

@@ -115,9 +115,13 @@ def errors_of(machine: Machine, found: dict[str, Any], shared: bool) -> dict[str
     return pairs
 
 
+def factor_of(a: float, b: float) -> float:
+    return max(a / b, b / a) if a > 0.0 and b > 0.0 else math.inf
+
+
 def off(pairs: Sequence[tuple[float, float]]) -> str:
     """By which factor predictions are off: median and worst."""
-    factors = [max(a / b, b / a) if a > 0.0 and b > 0.0 else math.inf for a, b in pairs]
+    factors = [factor_of(a, b) for a, b in pairs]
     return f"{statistics.median(factors):.2f}, {max(factors):.2f}"
 
 
@@ -135,6 +139,9 @@ def predictions(machine: Machine, found: dict[str, Any], curves: Curves, most: i
     parts.append("\nPredicted and measured differ by a factor of (median, worst):")
     kinds = {"": errors_of(machine, found, False), " (shared cores)": errors_of(machine, found, True)}
     parts.append(table(["", ""], [[name + kind, off(pairs)] for kind, every in kinds.items() for name, pairs in every.items()]).lstrip())
+    all_of_them = [factor_of(a, b) for pairs in kinds[""].values() for a, b in pairs]
+    if all_of_them and statistics.median(all_of_them) > 3.0:
+        parts.append("These are far apart: other programs run here, or messages are not what the model takes them for. Measure again before you trust what follows.")
     parts.append("\nBytes from which on a collective takes twice as long as of 8 bytes:")
     ranks = [p for p in (2, *SHOWN[1:]) if p <= most]
     every = [[name, *(size(even_size(name, machine, p)) for p in ranks)] for name in COLLECTIVES if name != "barrier"]
