@@ -363,9 +363,9 @@ def requests_stay_themselves(x):
 
     def told(x):
         y, z, status = np.zeros(4), np.zeros(4), MPI.Status()
-        r, q = comm.Irecv(y, MPI.PROC_NULL), comm.Irecv(z, MPI.PROC_NULL)
+        r, q = comm.Irecv(y, 0, 1), comm.Irecv(z, 0, 2)
         differ = r == q
-        MPI.Request.Waitall([r, q])
+        MPI.Request.Waitall([comm.Isend(x, 0, 1), comm.Isend(x, 0, 2), r, q])
         r.Wait(status)
         return x.sum() * (1.0 if differ else 2.0) * (3.0 if r == q else 1.0) * status.Get_tag()
 

@@ -517,6 +517,7 @@ EXAMPLES = [
     (lambda x: np.random.default_rng(1.5).random(), 1),
     (lambda x: np.add(x, 1, dtype=object), X),
     (lambda x: np.add(x, 1, where={1}), X),
+    (lambda x: ingot.parallel.reduce(lambda a, b: a + b, x), np.ones((2, 2))),
     *refused_kernels.EXAMPLES,
     *refused_records.EXAMPLES,
     *refused_mpi.EXAMPLES,
