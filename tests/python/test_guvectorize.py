@@ -167,8 +167,23 @@ def test_outputs_of_cores_that_share_memory_with_inputs():
         for i in range(len(x)):
             out[i] = x[len(x) - 1 - i]
 
-    x = np.arange(4.0)
-    same(reversed_(x, out=x), np.arange(4.0)[::-1].copy())
+    for n in (4, 50):
+        x = np.arange(float(n))
+        same(reversed_(x, out=x), np.arange(float(n))[::-1].copy())
+        x = np.arange(2.0 * n).reshape(2, n)
+        reversed_(x, x)
+        same(x, np.arange(2.0 * n).reshape(2, n)[:, ::-1].copy())
+
+    def both(a, b, plus, minus):
+        for i in range(len(a)):
+            plus[i] = a[i] + b[i]
+            minus[i] = a[i] - b[i]
+
+    for signatures in ((), (["(float64[:], float64[:], float64[:], float64[:])"],)):
+        of = ingot.guvectorize(*signatures, "(n),(n)->(n),(n)")(both)
+        u, v = np.array([1.0, 2.0]), np.array([10.0, 20.0])
+        of(u, v, u, v)
+        assert (u.tolist(), v.tolist()) == ([11.0, 22.0], [-9.0, -18.0])
 
 
 def test_the_core_may_not_write_into_inputs():
@@ -460,6 +475,49 @@ def test_calls_in_compiled_functions(function, args):
         np.testing.assert_array_equal(x, y)
     for x, y in zip(args, given):
         np.testing.assert_array_equal(x, y)
+
+
+@ingot.guvectorize(["void(float64[:], float64[:])"], "(n)->(n)")
+def added(x, out):
+    for i in range(len(x)):
+        out[i] += x[i]
+
+
+@ingot.guvectorize("(n)->(n)")
+def added_in_place(x, out):
+    for i in range(len(x)):
+        out[i] += x[i]
+
+
+@ingot.guvectorize(["void(float64[:], float64[:])"], "(n)->(n)")
+def first_only(x, out):
+    out[0] = x[0]
+
+
+@ingot.guvectorize(["void(float64[:], float64[:])"], "(n)->()")
+def first_if_positive(x, out):
+    if x[0] > 0:
+        out[0] = x[0]
+
+
+@pytest.mark.parametrize(
+    "function, x, out, expected",
+    [
+        (added, np.arange(3.0), np.full(3, 100.0), [100.0, 101.0, 102.0]),
+        (added_in_place, np.arange(3.0), np.full(3, 100.0), [100.0, 101.0, 102.0]),
+        (added, np.arange(3.0), np.full(3, 100.0, np.float32), [100.0, 101.0, 102.0]),
+        (added, GRID, np.full((3, 4), 100.0), (GRID + 100).tolist()),
+        (first_only, GRID, np.full((3, 4), 7.0), [[0.0, 7.0, 7.0, 7.0], [4.0, 7.0, 7.0, 7.0], [8.0, 7.0, 7.0, 7.0]]),
+        (first_if_positive, GRID, np.full(3, 7.0), [7.0, 4.0, 8.0]),
+    ],
+    ids=range(6),
+)
+def test_outputs_keep_what_the_function_does_not_write_in_compiled_functions(function, x, out, expected):
+    for call in (lambda x, out: function(x, out), lambda x, out: function(x, out=out)):
+        given = out.copy()
+        assert ingot.jit(call)(x, given).tolist() == given.tolist() == expected
+        if out.dtype == x.dtype:
+            assert call(x, out.copy()).tolist() == expected
 
 
 def test_derivatives_and_batches_of_calls():

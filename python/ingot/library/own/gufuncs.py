@@ -24,7 +24,7 @@ def call(self: Any, *args: Any, out: Any = None) -> Any:
         raise TypeError(f"{self.__name__}() takes {count} arguments, and {len(outputs)} for outputs")
     if len(outputs) == 0:
         primitives.refuse("a generalised ufunc without outputs in compiled code", "call the function itself in a loop")
-    number = chosen(signatures, given) if len(signatures) > 0 else -1
+    number = chosen(signatures, given[:count]) if len(signatures) > 0 else -1
     if number is None:
         raise TypeError(f"ufunc '{self.__name__}' did not contain a loop with signature matching types of the arguments")
     arrays = tuple([np.asarray(x) for x in given])
@@ -36,7 +36,8 @@ def call(self: Any, *args: Any, out: Any = None) -> Any:
             raise ValueError(f"{self.__name__}: an operand does not have enough dimensions for its core")
     lead = np.broadcast_shapes(*[x.shape[: x.ndim - len(core)] for x, core in zip(operands, inputs)])
     known = lengths(arrays, inputs + outputs, ())
-    made = tuple([np.empty(lead + shape_of(core, known), np.dtype(kind[0])) for core, kind in zip(outputs, wanted[count:])])
+    shapes = tuple([lead + shape_of(core, known) for core in outputs])
+    made = started(shapes, tuple([np.dtype(kind[0]) for kind in wanted[count:]]), arrays[count:])
     spread = tuple([np.broadcast_to(x, lead + x.shape[x.ndim - len(core) :]) for x, core in zip(operands, inputs)])
     run(function, spread, made, tuple([kind[1] is None for kind in wanted[:count]]), lead, inputs, outputs)
     return delivered(made, arrays[count:])
@@ -98,6 +99,26 @@ def shape_of(core: Any, known: Any) -> Any:
     return tuple([length_of(name, known) for name in core])
 
 
+def started(shapes: Any, dtypes: Any, outs: tuple[Any, ...]) -> Any:
+    """Arrays for the function to write into, with the values of the outputs that are given."""
+    if len(outs) == 0:
+        return tuple([np.empty(shape, dtype) for shape, dtype in zip(shapes, dtypes)])
+    for x, shape, dtype in zip(outs, shapes, dtypes):
+        if x.shape != shape:
+            raise ValueError("an output of a generalised ufunc has another shape than the result")
+        if not np.can_cast(dtype, x.dtype, "same_kind"):
+            raise TypeError("an output of a generalised ufunc has a dtype that the result does not cast to")
+    return tuple([copied(x, dtype) for x, dtype in zip(outs, dtypes)])
+
+
+def copied(x: Any, dtype: Any) -> Any:
+    """An array of the values of another one, or of zeros where they are of a kind that the dtype does not hold."""
+    made = np.zeros(x.shape, dtype)
+    if np.can_cast(x.dtype, dtype, "same_kind"):
+        made[...] = primitives.at_dtype(x, dtype)
+    return made
+
+
 def run(function: Any, operands: Any, made: Any, are_numbers: Any, lead: Any, inputs: Any, outputs: Any) -> None:
     """Calls the function for each index of the leading axes; operands without core axes are numbers, or arrays of one element."""
     for number in range(product(lead)):
@@ -117,10 +138,6 @@ def delivered(made: tuple[Any, ...], outs: tuple[Any, ...]) -> Any:
     results = made
     if len(outs) > 0:
         for x, y in zip(outs, made):
-            if x.shape != y.shape:
-                raise ValueError("an output of a generalised ufunc has another shape than the result")
-            if not np.can_cast(y.dtype, x.dtype, "same_kind"):
-                raise TypeError("an output of a generalised ufunc has a dtype that the result does not cast to")
             x[...] = primitives.at_dtype(y, x.dtype)
         results = outs
     results = tuple([x[()] for x in results])
