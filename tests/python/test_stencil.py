@@ -276,6 +276,99 @@ def test_kernels_that_are_refused():
         ingot.stencil(lambda a: a[0, 0, 0, 0, 0])(np.ones((1,) * 5))
 
 
+def test_constants_of_inner_scopes_are_none_of_the_kernels():
+    def shadowed(a):
+        def inner():
+            k = -1
+            return k
+
+        k = -3
+        return a[k] + 0 * inner()
+
+    def parameter(a):
+        k = -1
+        return a[k] + (lambda k: a[k])(-2)
+
+    def inner_only(a):
+        def inner():
+            SHIFT = 0
+            return SHIFT
+
+        return a[SHIFT] + inner()
+
+    def element(a):
+        k = -1
+        return sum([a[k] for k in range(-2, 0)]) + a[k]
+
+    def caught(a):
+        k = -1
+        try:
+            return a[k]
+        except ValueError as k:
+            return a[0]
+
+    def itself(a):
+        i = i + 1  # noqa: F821
+        return a[i]
+
+    def chain(a):
+        i = j + 1
+        j = i - 1
+        return a[j]
+
+    for kernel in (shadowed, parameter, inner_only, element, caught, itself, chain):
+        with pytest.raises(ingot.UnsupportedError, match="relative index that is no constant"):
+            ingot.stencil(kernel)
+    with pytest.raises(ingot.UnsupportedError, match="bound again"):
+        ingot.stencil(lambda a: a[-1] + (lambda a: a[-9])([0] * 9))
+
+    def own(a):
+        k = -1
+        step = 2 * k
+        later = [a[k] for _ in range(2)]
+        return later[0] + a[step]
+
+    x = np.arange(6.0)
+    same(ingot.stencil(own)(x), by_hand(own, ((-2, 0),), x))
+
+
+def test_checks_are_the_same_in_compiled_functions():
+    x = np.arange(5.0)
+    for neighborhood, words in (
+        (((1, -1),), "the least and the greatest"),
+        (-1, "pair of ints"),
+        (((-1.0, 1),), "pair of ints"),
+        (((-1, 1, 2),), "pair of ints"),
+    ):
+
+        def made(x):
+            return ingot.stencil(lambda a: a[0], neighborhood=neighborhood)(x)
+
+        for call in (made, ingot.jit(made)):
+            with pytest.raises(ValueError, match=words):
+                call(x)
+
+    def text(x):
+        return ingot.stencil(lambda a: a[0], neighborhood=((-1, 1),), cval="1")(x)
+
+    for call in (text, ingot.jit(text)):
+        with pytest.raises(ValueError, match="cval is a number"):
+            call(x)
+
+
+def test_arguments_that_no_stencil_takes():
+    x = np.arange(4.0)
+    with pytest.raises(ValueError, match="complex numbers, and out= has a real dtype"):
+        ingot.stencil(lambda a: a[-1] * 1j)(x, out=np.zeros(4))
+    same(ingot.stencil(lambda a: a[-1] * 1j)(x, out=np.zeros(4, complex)), np.array([0, 0, 1j, 2j]))
+    with pytest.raises(ValueError, match="without axes"):
+        ingot.stencil(pair)(np.array(1.0))
+    with pytest.raises(TypeError, match="returns a number, and here None"):
+        ingot.stencil(lambda a: a[0] if a[0] > 2 else None)(x)
+    with pytest.raises(TypeError, match="decorate it once"):
+        ingot.stencil(ingot.stencil(pair))
+
+
 def test_exceptions_of_kernels_leave_the_call():
     def strict(a):
         if a[0] > 2:

@@ -45,7 +45,7 @@ class _Kernel:
                 raise ValueError(f"standard_indexing names {name!r}, but the parameters are {', '.join(parameters.names)}")
         body = self.node.body if isinstance(self.node.body, list) else [self.node.body]
         self.parts: list[Any] = [part for statement in body for part in ast.walk(statement)]
-        self.constants = dict(self._constants())
+        self.constants = dict(self._constants(body))
         self.subscripts: list[Any] = [part for part in self.parts if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name)]
         for part in self.subscripts:
             if part.value.id in self.names and not isinstance(part.ctx, ast.Load):
@@ -58,17 +58,23 @@ class _Kernel:
         site = (self.file, node.lineno, node.col_offset, node.end_col_offset, self.function.__code__.co_name)
         return _errors.unsupported((site,), what, advice)
 
-    def _constants(self) -> Iterator[tuple[str, Any]]:
-        """The variables that are assigned one constant."""
-        stored = [part.id for part in self.parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
-        for part in self.parts:
+    def _constants(self, body: list[Any]) -> Iterator[tuple[str, Any]]:
+        """The variables of the kernel itself that are assigned once; other binders of their names, in inner scopes too, rule them out."""
+        bound = [name for part in self.parts for name in _bound(part)]
+        for part in _of_scope(body):
             if isinstance(part, ast.Assign) and len(part.targets) == 1 and isinstance(part.targets[0], ast.Name):
                 name = part.targets[0].id
-                if stored.count(name) == 1 and name not in self.names:
+                if bound.count(name) == 1 and name not in self.names:
                     yield name, part.value
 
     def _check_whole(self, relative: set[str]) -> None:
         """An array that has relative indices is nothing else in the kernel."""
+        for part in self.parts:
+            if not isinstance(part, ast.Name) and (again := relative.intersection(_bound(part))):
+                site = part if hasattr(part, "lineno") else self.node
+                raise self.refusal(
+                    site, f"`{again.pop()}`, which has relative indices, bound again in the kernel of a stencil", "give one of them another name"
+                )
         allowed = {id(part.value) for part in self.subscripts}
         for part in self.parts:
             if isinstance(part, ast.Attribute) and part.attr in _OF_WHOLE:
@@ -100,22 +106,50 @@ class _Kernel:
             raise self.refusal(part.slice, "a relative index that is no constant", "give the decorator the indices that there are: neighborhood=((-2, 0),)")
         return index
 
-    def _value(self, node: Any) -> Any:
-        """A constant, or None."""
+    def _value(self, node: Any, within: tuple[str, ...] = ()) -> Any:
+        """A constant, or None; `within` are the variables whose values are sought."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.Tuple):
-            return tuple(self._value(each) for each in node.elts)
-        if isinstance(node, ast.Name) and node.id in self.constants:
-            return self._value(self.constants[node.id])
+            return tuple(self._value(each, within) for each in node.elts)
+        if isinstance(node, ast.Name) and node.id in self.constants and node.id not in within:
+            return self._value(self.constants[node.id], (*within, node.id))
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-            value = self._value(node.operand)
+            value = self._value(node.operand, within)
             return None if type(value) is not int else -value if isinstance(node.op, ast.USub) else value
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
-            left, right = self._value(node.left), self._value(node.right)
+            left, right = self._value(node.left, within), self._value(node.right, within)
             if type(left) is int and type(right) is int:
                 return left + right if isinstance(node.op, ast.Add) else left - right if isinstance(node.op, ast.Sub) else left * right
         return None
+
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _of_scope(body: list[Any]) -> Iterator[Any]:
+    """The parts of statements that are of no inner scope."""
+    for part in body:
+        yield part
+        if not isinstance(part, _SCOPES):
+            yield from _of_scope(list(ast.iter_child_nodes(part)))
+
+
+def _bound(part: Any) -> Iterator[str]:
+    """The names that a part of a syntax tree binds itself."""
+    if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
+        yield part.id
+    elif isinstance(part, ast.arg):
+        yield part.arg
+    elif isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+        if part.name is not None:
+            yield part.name
+    elif isinstance(part, ast.MatchMapping) and part.rest is not None:
+        yield part.rest
+    elif isinstance(part, ast.alias):
+        yield (part.asname or part.name).partition(".")[0]
+    elif isinstance(part, (ast.Global, ast.Nonlocal)):
+        yield from part.names
 
 
 def _bounds_of(given: Any) -> tuple[tuple[int, int], ...]:
@@ -231,6 +265,8 @@ def stencil(
         function = uncounted(function)
         if not isinstance(function, (types.FunctionType, Function)):
             raise not_a_function("stencil", function)
+        if isinstance(function, Function) and function.__ingot_function__.__code__.co_filename == __file__:
+            raise TypeError("stencil() takes a kernel, which subscripts its arrays, and this is a stencil already: decorate it once")
         plain = function.__ingot_function__ if isinstance(function, Function) else function
         made = _made(plain, cval, neighborhood, standard)
         if is_disabled():

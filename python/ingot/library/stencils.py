@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -58,6 +59,20 @@ def moved(part: Any, here: int) -> Any:
     return part + here
 
 
+def bounds_of(given: Any) -> Any:
+    """A neighbourhood as ints."""
+    try:
+        made = tuple([(operator.index(low), operator.index(high)) for low, high in given])
+    except (TypeError, ValueError):
+        raise ValueError("neighborhood is a pair of ints for each axis, such as ((-1, 1), (0, 0))") from None
+    if len(made) == 0:
+        raise ValueError("neighborhood has the least and the greatest index of each axis")
+    for low, high in made:
+        if low > high:
+            raise ValueError("neighborhood has the least and the greatest index of each axis")
+    return made
+
+
 def made_in_place(kernel: Callable[..., Any], bounds: Bounds, cval: Any) -> Callable[..., Any]:
     """The stencil of a kernel of compiled code, which subscripts all arrays by relative indices."""
 
@@ -77,6 +92,8 @@ def checked(args: tuple[Any, ...], relative: tuple[int, ...], bounds: Bounds) ->
     if len(args) == 0 or not isinstance(args[0], np.ndarray):
         raise TypeError("the first argument of a stencil is an array")
     x = args[0]
+    if x.ndim == 0:
+        raise ValueError("an array without axes has no neighbours for a stencil")
     if x.ndim != len(bounds):
         raise ValueError(f"the stencil is of {len(bounds)} axes, the array has {x.ndim}")
     for k in relative:
@@ -97,25 +114,37 @@ def applied(kernel: Callable[..., Any], args: tuple[Any, ...], out: Any, relativ
     if out is None:
         made = np.empty(shape, dtype_of(kernel, args, relative, bounds))
         border(made, bounds, 0 if cval is None else cval)
-    else:
-        made = out
-        if not isinstance(out, np.ndarray) or out.ndim != len(shape):
-            raise ValueError("out= of a stencil is an array with the axes of the first argument")
-        for axis in range(len(shape)):
-            if out.shape[axis] < shape[axis]:
-                raise ValueError("out= of a stencil is shorter than the first argument")
-        if cval is not None:
-            made[...] = suited(cval, made.dtype)
-    ranges = tuple([(-min(0, low), n - max(0, high)) for n, (low, high) in zip(shape, bounds)])
-    fill(kernel, args, made, relative, ranges)
-    return made
+        fill(kernel, args, made, relative, ranges_of(shape, bounds))
+        return made
+    if isinstance(out, np.ndarray) and out.dtype.kind != "c" and np.dtype(dtype_of(kernel, args, relative, bounds)).kind == "c":
+        raise ValueError("the kernel of a stencil returns complex numbers, and out= has a real dtype")
+    return written(kernel, args, out, relative, bounds, cval)
+
+
+def written(kernel: Callable[..., Any], args: tuple[Any, ...], out: Any, relative: tuple[int, ...], bounds: Bounds, cval: Any) -> Any:
+    """`applied` to an array that is given for the result."""
+    shape = args[0].shape
+    if not isinstance(out, np.ndarray) or out.ndim != len(shape):
+        raise ValueError("out= of a stencil is an array with the axes of the first argument")
+    for axis in range(len(shape)):
+        if out.shape[axis] < shape[axis]:
+            raise ValueError("out= of a stencil is shorter than the first argument")
+    if cval is not None:
+        out[...] = suited(cval, out.dtype)
+    fill(kernel, args, out, relative, ranges_of(shape, bounds))
+    return out
+
+
+def ranges_of(shape: Any, bounds: Bounds) -> Any:
+    """Along each axis, the first element whose neighbours are there, and the one after the last."""
+    return tuple([(-min(0, low), n - max(0, high)) for n, (low, high) in zip(shape, bounds)])
 
 
 def dtype_of(kernel: Callable[..., Any], args: tuple[Any, ...], relative: tuple[int, ...], bounds: Bounds) -> Any:
     """The dtype of what a kernel gives, which does not run."""
 
     def iteration(i: int) -> Any:
-        return kernel(*placed(args, relative, (i,) * len(bounds)))
+        return number_of(kernel(*placed(args, relative, (i,) * len(bounds))))
 
     are_numbers, dtype = primitives.dtypes_of_lane(iteration)
     if not are_numbers:
@@ -146,27 +175,34 @@ def border(made: np.ndarray, bounds: Bounds, cval: Any) -> None:
             made[(*before, slice(-high, None))] = value
 
 
+def number_of(value: Any) -> Any:
+    """What a kernel gives, which is not None."""
+    if value is None:
+        raise TypeError("the kernel of a stencil returns a number, and here None")
+    return value
+
+
 def fill(kernel: Callable[..., Any], args: tuple[Any, ...], made: np.ndarray, relative: tuple[int, ...], ranges: Bounds) -> None:
     """Computes all elements within some ranges."""
     rank = len(ranges)
     if rank == 1:
         for i in range(ranges[0][0], ranges[0][1]):
-            made[i] = kernel(*placed(args, relative, (i,)))
+            made[i] = number_of(kernel(*placed(args, relative, (i,))))
     elif rank == 2:
         for i in range(ranges[0][0], ranges[0][1]):
             for j in range(ranges[1][0], ranges[1][1]):
-                made[i, j] = kernel(*placed(args, relative, (i, j)))
+                made[i, j] = number_of(kernel(*placed(args, relative, (i, j))))
     elif rank == 3:
         for i in range(ranges[0][0], ranges[0][1]):
             for j in range(ranges[1][0], ranges[1][1]):
                 for k in range(ranges[2][0], ranges[2][1]):
-                    made[i, j, k] = kernel(*placed(args, relative, (i, j, k)))
+                    made[i, j, k] = number_of(kernel(*placed(args, relative, (i, j, k))))
     elif rank == 4:
         for i in range(ranges[0][0], ranges[0][1]):
             for j in range(ranges[1][0], ranges[1][1]):
                 for k in range(ranges[2][0], ranges[2][1]):
                     for m in range(ranges[3][0], ranges[3][1]):
-                        made[i, j, k, m] = kernel(*placed(args, relative, (i, j, k, m)))
+                        made[i, j, k, m] = number_of(kernel(*placed(args, relative, (i, j, k, m))))
     else:
         primitives.refuse("a stencil of more than 4 axes", "write loops over the indices")
 
@@ -188,4 +224,4 @@ def in_python(kernel: Callable[..., Any], args: tuple[Any, ...], out: Any, relat
         out = np.empty(shape, np.result_type(*found))
         border(out, bounds, 0 if cval is None else cval)
         cval = None
-    return applied(kernel, args, out, relative, bounds, cval)
+    return written(kernel, args, out, relative, bounds, cval)

@@ -6,6 +6,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import ingot._calls.jit as public
 import ingot._transforms.stencils as transforms
 from ingot._calls.function import Function
@@ -56,8 +58,11 @@ def stencil(func_or_mode: Any = "constant", cval: Any = None, neighborhood: Any 
         primitives.refuse(
             "`ingot.stencil` without `neighborhood`, or with `standard_indexing`, in compiled code", "decorate the function outside, and call it here"
         )
+    if cval is not None and not isinstance(cval, (bool, int, float, complex, np.number, np.bool)):
+        raise ValueError("cval is a number")
+    bounds = stencils.bounds_of(neighborhood)
     if isinstance(func_or_mode, str):
         if func_or_mode != "constant":
             raise ValueError("the mode of a stencil is 'constant'")
-        return lambda kernel: stencils.made_in_place(kernel, neighborhood, cval)
-    return stencils.made_in_place(func_or_mode, neighborhood, cval)
+        return lambda kernel: stencils.made_in_place(kernel, bounds, cval)
+    return stencils.made_in_place(func_or_mode, bounds, cval)
