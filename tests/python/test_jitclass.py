@@ -5,7 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, FrozenInstanceError, InitVar, dataclass
 from typing import ClassVar, Optional
 
 import ingot
@@ -157,8 +157,31 @@ def test_values_of_other_types_are_refused(name, value):
 
 
 def test_ints_of_more_than_64_bits_raise():
-    with pytest.raises(OverflowError):
+    with pytest.raises(OverflowError, match=f"Bag.value takes int32, not {2**70}"):
         Bag(1).value = 2**70
+
+
+def test_messages_have_the_field_and_the_value():
+    for name, value, words in (
+        ("value", "ab", "Bag.value takes int32, not 'ab'"),
+        ("value", None, "Bag.value takes int32, not NoneType"),
+        ("value", np.datetime64("2020-01-01"), "Bag.value takes int32, not datetime64"),
+        ("value", np.timedelta64(3, "D"), "Bag.value takes int32, not timedelta64"),
+        ("array", np.zeros((2, 2)), r"Bag.array takes float32\[:\], not an array of float64 with 2 axes"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            setattr(Bag(1), name, value)
+
+
+def test_fields_that_are_not_set_are_named():
+    @ingot.jitclass([("x", float64[:])])
+    class Unset:
+        def total(self):
+            return self.x.sum()
+
+    for read in (lambda: Unset().x, Unset().total):
+        with pytest.raises(AttributeError, match="'Unset' object has no attribute 'x'"):
+            read()
 
 
 @ingot.jitclass(
@@ -250,6 +273,145 @@ def test_numbers_that_are_assigned_on_some_paths_only():
     assert More(3).total() == 5.0
     with pytest.raises(TypeError, match=r"__init__\(\) takes 2 positional arguments but 3 were given"):
         Part(1, 2)
+
+
+@ingot.jitclass
+class Defaults:
+    x: float = 3
+    n: int32 = 7.5
+    next: "Defaults | None" = None
+    name: str = "a"
+
+    def __init__(self, x=0):
+        if x:
+            self.x = x
+
+    def total(self):
+        return self.x + self.n + len(self.name) + (0 if self.next is None else 1)
+
+
+def test_defaults_of_annotations():
+    one = Defaults()
+    assert (one.x, one.n, one.next, one.name) == (3.0, 7, None, "a") and type(one.x) is float and type(one.n) is np.int32
+    assert one.total() == 11.0 and Defaults(5).total() == 13.0 and len(Defaults.total.specialisations) == 1
+    assert ingot.jit(lambda x: Defaults(x).total())(0) == 11.0
+    one.next = Defaults()
+    assert one.total() == 12.0 and one.next.next is None
+
+    @ingot.jitclass
+    class Without:
+        x: float = 3.0
+
+        def get(self):
+            return self.x
+
+    @ingot.jitclass
+    class Derived(Without):
+        y: int = 2
+
+        def sum(self):
+            return self.x + self.y
+
+    assert Without().get() == 3.0 and Derived().sum() == 5.0 and Derived().get() == 3.0
+    with pytest.raises(TypeError, match="Wrong.x takes float, not 's'"):
+        ingot.jitclass(type("Wrong", (), {"__annotations__": {"x": float}, "x": "s"}))
+    with pytest.raises(TypeError, match="class members are not yet supported: x"):
+        ingot.jitclass(type("Member", (), {"x": 3.0}), {"x": float64})
+
+
+def test_init_leaves_fields_that_have_values():
+    @ingot.jitclass([("k", int32), ("x", float64)])
+    class Part:
+        def __new__(cls, k):
+            made = super().__new__(cls)
+            made.x = 3
+            return made
+
+        def __init__(self, k):
+            self.k = k
+
+        def again(self):
+            self.__init__(4)
+
+    class Plain(Part):
+        pass
+
+    part = Part(1)
+    assert part.x == 3.0
+    part.x = 5
+    part.__init__(9)
+    assert (part.x, part.k) == (5.0, 9)
+    assert Plain(1).x == 3.0
+
+    @ingot.jitclass([("k", int32), ("x", float64)])
+    class Again:
+        def __init__(self, k):
+            self.k = k
+
+        def again(self):
+            self.__init__(4)
+
+    one = Again(1)
+    one.x = 5
+    one.again()
+    assert (one.x, one.k) == (5.0, 4)
+
+
+def test_names_like_those_of_storage():
+    @ingot.jitclass([("x", float64), ("_x_", int32), ("_x", int32)])
+    class Part:
+        def __init__(self):
+            self.x, self._x_, self._x = 1.5, 7, 8
+
+    part = Part()
+    assert (part.x, part._x_, part._x) == (1.5, 7, 8)
+    for members, spec in (({}, {"x": float64, "_ingot_x": float64}), ({"_ingot_x": lambda self: 1}, {"x": float64})):
+        with pytest.raises(TypeError, match="_ingot_x is where the value of x is kept"):
+            ingot.jitclass(type("Taken", (), members), spec)
+
+
+def test_results_of_methods_that_python_wants_to_be_numbers():
+    @ingot.jitclass([("k", int32)])
+    class Wrong:
+        def __len__(self):
+            return 2.5
+
+        def __bool__(self):
+            return 3
+
+        def __index__(self):
+            return 1.9
+
+        def __int__(self):
+            return 2.7
+
+    wrong = Wrong()
+    for function in (len, int, lambda x: range(9)[x]):
+        with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+            function(wrong)
+    for function in (bool, ingot.jit(lambda x: 1 if x else 0)):
+        with pytest.raises(TypeError, match="__bool__ should return bool, returned int"):
+            function(wrong)
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        ingot.jit(lambda x: len(x))(wrong)
+
+
+def test_iterators_run_as_python():
+    @ingot.jitclass([("n", int32)])
+    class Count:
+        def __init__(self, n):
+            self.n = n
+
+        def __iter__(self):
+            return iter([self.n, 1])
+
+        def __reversed__(self):
+            return iter([1, self.n])
+
+        def __next__(self):
+            return map(float, [1])
+
+    assert list(Count(3)) == [3, 1] and list(reversed(Count(3))) == [1, 3] and list(next(Count(3))) == [1.0]
 
 
 @ingot.jitclass
@@ -363,6 +525,56 @@ def test_dataclasses():
             return self.a * self.b
 
     assert Pair(2).product() == 8.0 and Pair(1.5, 3.9) == Pair(1.5, 3) and repr(Pair(1)).endswith("Pair(a=1.0, b=4)")
+
+
+def test_dataclasses_of_all_kinds():
+    @ingot.jitclass
+    @dataclass(frozen=True)
+    class Frozen:
+        x: float
+        n: int = 4
+
+        def total(self):
+            return self.x + self.n
+
+    assert Frozen(2).total() == 6.0 and ingot.jit(lambda x: Frozen(x, 3).total())(2.0) == 5.0
+    with pytest.raises(FrozenInstanceError, match="'x'"):
+        Frozen(1).x = 3
+
+    @ingot.jitclass
+    @dataclass
+    class Keywords:
+        x: float
+        _: KW_ONLY
+        y: int = 4
+        n: InitVar[int] = 3
+
+        def __post_init__(self, n):
+            self.x += n
+
+    assert (Keywords(1, y=2).x, Keywords(1, n=1).x, Keywords(1).y) == (4.0, 2.0, 4) and not isinstance(vars(Keywords)["n"], property)
+
+    @dataclass
+    @ingot.jitclass
+    class Above:
+        x: float
+        y: int = 4
+
+    for args in ((), (1,)):
+        with pytest.raises(TypeError, match="write `@ingot.jitclass` above `@dataclass`"):
+            Above(*args)
+
+
+def test_a_second_decorator_changes_nothing():
+    @ingot.jitclass([("x", float64)])
+    class Part:
+        def __init__(self):
+            self.x = 3
+
+    init = Part.__init__
+    assert ingot.jitclass(Part, [("x", float64)]) is Part is ingot.jitclass(Part) and Part.__init__ is init and Part().x == 3.0
+    with pytest.raises(TypeError, match="is a jitclass already, with other fields"):
+        ingot.jitclass(Part, [("x", int32)])
 
 
 def test_it_is_the_class_that_was_written():

@@ -6,8 +6,10 @@ setters as Python does, so a field has one type everywhere.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
+import operator
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -25,27 +27,39 @@ Convert = Callable[[Any], Any]
 
 _OF_PYTHON = frozenset(
     "__new__ __del__ __hash__ __repr__ __str__ __format__ __reduce__ __reduce_ex__ __getstate__ __setstate__ __getnewargs__ __getnewargs_ex__"
-    " __copy__ __deepcopy__ __dir__ __sizeof__ __init_subclass__ __class_getitem__ __getattr__ __getattribute__ __setattr__ __delattr__".split()
+    " __copy__ __deepcopy__ __dir__ __sizeof__ __init_subclass__ __class_getitem__ __getattr__ __getattribute__ __setattr__ __delattr__"
+    " __iter__ __reversed__ __next__".split()
 )
 """Methods that Python alone calls."""
 
-_RESULTS = {"__bool__": bool, "__len__": int, "__int__": int, "__index__": int, "__float__": float, "__complex__": complex}
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool)):
+        raise TypeError(f"__bool__ should return bool, returned {type(value).__name__}")
+    return bool(value)
+
+
+def _whole(value: Any) -> int:
+    return int(operator.index(value))
+
+
+_RESULTS: dict[str, Convert] = {"__bool__": _truth, "__len__": _whole, "__int__": _whole, "__index__": _whole, "__float__": float, "__complex__": complex}
 
 _PROPERTY = """
 def made(convert):
     def get(self):
-        return self.{place}
+        {get}
 
     def set(self, value):
-        self.{place} = convert(value)
+        {set}
 
     return get, set
 """
 _INIT = """
-def made(owner, init, zeros):
+def made(owner, init):
     def __init__(self, *args, **kwargs):
         if type(self) is owner:
-            {places} = zeros
+            {places}
         init(self, *args, **kwargs)
 
     return __init__
@@ -56,20 +70,28 @@ _FILE = f"{__file__}:made"  # of code that is made here: its lines are shown to 
 class _Fields:
     """The fields of a class: what converts to the type of each."""
 
-    def __init__(self, owner: type, spec: dict[str, Any]) -> None:
+    def __init__(self, owner: type, spec: dict[str, Any], members: dict[str, Any]) -> None:
         self.owner = owner
         self.converters: dict[str, Convert] = {}
-        self.zeros: dict[str, Any] = {}
-        for name, kind in spec.items():
+        self.defaults: dict[str, Any] = {}
+        for name in spec:
             if not isinstance(name, str):
                 raise TypeError(f"the names of fields are strings, not {name!r}")
+        if taken := sorted(name for name in spec if _place(name) in members or _place(name) in spec):
+            raise TypeError(f"{owner.__name__}.{_place(taken[0])} is where the value of {taken[0]} is kept: give it another name")
+        for name, kind in spec.items():
             own = f"_{owner.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name
-            self.converters[own] = self._converter(f"{owner.__name__}.{name}", kind)
+            self.converters[own] = convert = self._converter(f"{owner.__name__}.{name}", kind)
+            convert.__qualname__ = f"{owner.__name__}.{name}"  # for messages that name what is called
             settled = _settled(kind)
-            if isinstance(settled, Type) and settled.ndim is None:
-                self.zeros[own] = np.dtype(settled.dtype).type()
+            if own in members:
+                self.defaults[own] = convert(members[own])
+            elif hasattr(owner, _place(own)):
+                self.defaults[own] = convert(getattr(owner, _place(own)))
+            elif isinstance(settled, Type) and settled.ndim is None:
+                self.defaults[own] = np.dtype(settled.dtype).type()
             elif settled in (bool, int, float, complex):
-                self.zeros[own] = settled()
+                self.defaults[own] = settled()
 
     def _converter(self, name: str, kind: Any) -> Convert:
         kind = _settled(kind)
@@ -91,21 +113,46 @@ class _Fields:
     def settle(self) -> None:
         """Makes the properties."""
         for name, convert in self.converters.items():
-            place = f"_{name}_"
-            get, set_ = self._written(_PROPERTY.format(place=place))(convert)
-            if name in self.zeros:
-                setattr(self.owner, place, self.zeros[name])  # what a field that is not assigned has
+            get, set_ = self._written(_PROPERTY.format(get=self._reads(name), set=self._sets(name)))(convert)
+            if name in self.defaults:
+                setattr(self.owner, _place(name), self.defaults[name])  # what a field that is not assigned has
             setattr(self.owner, name, property(get, set_))
 
+    def _reads(self, name: str) -> str:
+        read = f"return self.{_place(name)}"
+        if name in self.defaults:
+            return read
+        error = f"{self.owner.__name__!r} object has no attribute {name!r}"
+        return f"try:\n            {read}\n        except AttributeError:\n            raise AttributeError({error!r}) from None"
+
+    def _sets(self, name: str) -> str:
+        parameters = getattr(self.owner, "__dataclass_params__", None)
+        if parameters is not None and parameters.frozen:
+            return f"object.__setattr__(self, {_place(name)!r}, convert(value))"
+        return f"self.{_place(name)} = convert(value)"
+
     def initialised(self, init: types.FunctionType) -> Any:
-        """An `__init__` before which all numbers are 0."""
-        places = "".join(f"self._{name}_, " for name in self.zeros)
-        return functools.wraps(init)(self._written(_INIT.format(places=places))(self.owner, init, tuple(self.zeros.values())))
+        """An `__init__` before which the fields that have defaults are set, but for those that have values already."""
+        names = [name for name, value in self.defaults.items() if _is_plain(value)]
+        if not names:
+            return init
+        text = "; ".join(self._sets(name).replace("convert(value)", f"self.{_place(name)}") for name in names)
+        return functools.wraps(init)(self._written(_INIT.format(places=text))(self.owner, init))
 
     def _written(self, text: str) -> Any:
         room: dict[str, Any] = {}
         exec(compile(text, _FILE, "exec"), {"__name__": self.owner.__module__}, room)
         return room["made"]
+
+
+def _place(name: str) -> str:
+    """The attribute where the value of a field is."""
+    return f"_ingot_{name}"
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a default is a number or the like, of which each instance has its own."""
+    return value is None or isinstance(value, (bool, int, float, complex, str, np.generic)) or isinstance(value, tuple) and all(map(_is_plain, value))
 
 
 class _AnyArray(typing.NamedTuple):
@@ -162,22 +209,37 @@ def _of_numba(kind: Any) -> Any:
     return containers.get(name, kind)
 
 
+def _refused(error: str, value: Any) -> str:
+    """States that a value is none of the field's type."""
+    if isinstance(value, property):
+        return f"{error}, and has no value: write `@ingot.jitclass` above `@dataclass`"
+    if isinstance(value, np.ndarray):
+        return f"{error}, not an array of {value.dtype} with {value.ndim} axes"
+    if isinstance(value, (bool, int, float, complex, str)):
+        return f"{error}, not {value!r}"
+    return f"{error}, not {type(value).__name__}"
+
+
 def _number_of(dtype: np.dtype, error: str) -> Convert:
     """As an assignment to an element of such an array: floats are cut, and ints keep their last bits."""
+    not_numbers = (np.complexfloating, np.character, np.void, np.datetime64, np.timedelta64)
     target, is_complex, is_unsigned = dtype.type, dtype.kind == "c", dtype.name == "uint64"
 
     def convert(value: Any) -> Any:
         if isinstance(value, target):
             return value if isinstance(value, np.generic) else target(value)
         if isinstance(value, (bool, int)):
-            return target(value) if is_unsigned and value >= 0 else np.int64(value).astype(target)
-        if isinstance(value, np.generic) and not isinstance(value, (np.complexfloating, np.character, np.void)):
+            try:
+                return target(value) if is_unsigned and value >= 0 else np.int64(value).astype(target)
+            except OverflowError:
+                raise OverflowError(f"{error}, not {value}, which has more than 64 bits") from None
+        if isinstance(value, np.generic) and not isinstance(value, not_numbers):
             return value.astype(target)
         if isinstance(value, float):
             return np.float64(value).astype(target)
         if is_complex and isinstance(value, (complex, np.complexfloating)):
             return np.complex128(value).astype(target)
-        raise TypeError(error)
+        raise TypeError(_refused(error, value))
 
     return convert
 
@@ -187,7 +249,7 @@ def _python_number_of(kind: Any, error: str) -> Convert:
 
     def convert(value: Any) -> Any:
         if not isinstance(value, allows):
-            raise TypeError(error)
+            raise TypeError(_refused(error, value))
         return kind(value)
 
     return convert
@@ -198,9 +260,9 @@ def _array_of(kind: Type, error: str) -> Convert:
 
     def convert(value: Any) -> Any:
         if not isinstance(value, np.ndarray) or value.dtype != dtype or value.ndim != ndim:
-            raise TypeError(error)
+            raise TypeError(_refused(error, value))
         if layout == "C" and not primitives.is_contiguous(value) or layout == "F" and not primitives.is_contiguous(value.T):
-            raise TypeError(error)
+            raise TypeError(_refused(error, value))
         return value
 
     return convert
@@ -209,7 +271,7 @@ def _array_of(kind: Type, error: str) -> Convert:
 def _array_of_any_rank(dtype: Any, error: str) -> Convert:
     def convert(value: Any) -> Any:
         if not isinstance(value, np.ndarray) or dtype is not None and value.dtype != dtype:
-            raise TypeError(error)
+            raise TypeError(_refused(error, value))
         return value
 
     return convert
@@ -218,7 +280,7 @@ def _array_of_any_rank(dtype: Any, error: str) -> Convert:
 def _instance_of(kind: type, error: str) -> Convert:
     def convert(value: Any) -> Any:
         if not isinstance(value, kind):
-            raise TypeError(error)
+            raise TypeError(_refused(error, value))
         return value
 
     return convert
@@ -234,7 +296,7 @@ def _or_none(of: Convert) -> Convert:
 def _tuple_of(parts: tuple[Convert, ...], error: str) -> Convert:
     def convert(value: Any) -> Any:
         if not isinstance(value, tuple) or len(value) != len(parts):
-            raise TypeError(error)
+            raise TypeError(_refused(error, value))
         return tuple([part(each) for part, each in zip(parts, value)])
 
     return convert
@@ -248,7 +310,7 @@ def _fields_of(cls: type, spec: Any) -> dict[str, Any]:
         raise TypeError(f"a specification is a list of pairs, or a dict, of names and types, not {spec!r}") from None
     hints = typing.get_type_hints(cls, localns={cls.__name__: cls})
     for name, kind in hints.items():
-        if typing.get_origin(kind) is not typing.ClassVar and kind is not typing.ClassVar:
+        if not isinstance(kind, dataclasses.InitVar) and kind is not dataclasses.KW_ONLY and typing.ClassVar not in (kind, typing.get_origin(kind)):
             made.setdefault(name, kind)
     return made
 
@@ -284,7 +346,7 @@ def _compiled(members: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, _giving(_RESULTS[name], jit(member)) if name in _RESULTS else jit(member)
 
 
-def _giving(kind: type, method: Any) -> Any:
+def _giving(kind: Convert, method: Any) -> Any:
     """A method whose result Python wants to be of a type of its own, which no number of NumPy's is."""
 
     def call(self: Any) -> Any:
@@ -303,13 +365,19 @@ class _ClassType:
 def _made(cls: type, spec: Any) -> type:
     if "__slots__" in vars(cls):
         raise TypeError(f"the jitclass {cls.__qualname__} has __slots__: leave them away")
-    members = _inherited(cls)
     given = _fields_of(cls, spec)
+    if (before := vars(cls).get("__ingot_fields__")) is not None:
+        if any(name not in before or before[name] != kind for name, kind in given.items()):
+            raise TypeError(f"{cls.__qualname__} is a jitclass already, with other fields")
+        return cls
+    members = _inherited(cls)
     methods = {name for name, member in members.items() if isinstance(member, (types.FunctionType, property, staticmethod, classmethod))}
     if shadowed := sorted(methods & set(given)):
         raise NameError(f"fields of {cls.__qualname__} have the names of methods: {', '.join(shadowed)}")
-    fields = _Fields(cls, given)
-    if fields.zeros and _is_compiled("__init__", members.get("__init__")):
+    if unknown := sorted(set(dict(spec or {})) & set(members) - set(typing.get_type_hints(cls, localns={cls.__name__: cls}))):
+        raise TypeError(f"class members are not yet supported: {', '.join(unknown)}")
+    fields = _Fields(cls, given, members)
+    if _is_compiled("__init__", members.get("__init__")):
         members["__init__"] = fields.initialised(members["__init__"])
     for name, member in _compiled(members):
         setattr(cls, name, member)
@@ -349,7 +417,7 @@ def jitclass(cls_or_spec: Any = None, spec: Any = None) -> Any:
     Raises
     ------
     TypeError
-        The specification is wrong; by an assignment: the value is none of the field's type.
+        The specification is wrong, or names a member of the class; by an assignment: the value is none of the field's type.
     NameError
         A field has the name of a method.
 
@@ -360,7 +428,7 @@ def jitclass(cls_or_spec: Any = None, spec: Any = None) -> Any:
     Notes
     -----
     A field of numbers converts as an element of an array does: floats that are given to an int are cut, and ints keep their
-    last bits. One that is not assigned is 0. An array is not converted: it has the dtype, the number of axes and the layout.
+    last bits. One that is not assigned is 0, or the default of its annotation (``x: float = 3.0``). An array is not converted: it has the dtype, the number of axes and the layout.
     Instances are pickled, copied and compared as those of any class. Generators, `__repr__`, `__hash__` and class methods run as Python
     does when Python calls them.
 
@@ -385,7 +453,7 @@ def jitclass(cls_or_spec: Any = None, spec: Any = None) -> Any:
     >>> bag.values = 3
     Traceback (most recent call last):
         ...
-    TypeError: Bag.values takes float64[:]
+    TypeError: Bag.values takes float64[:], not 3
 
     >>> @ingot.jitclass
     ... class Point:
