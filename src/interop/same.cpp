@@ -15,7 +15,7 @@ namespace nb = nanobind;
 namespace {
 
 bool same_double(double a, double b) {
-  return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b);
+  return std::signbit(a) == std::signbit(b) && (std::isnan(a) ? std::isnan(b) : a == b);
 }
 
 bool same_complex(PyObject* a, PyObject* b) {
