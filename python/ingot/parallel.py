@@ -50,8 +50,8 @@ def fuse(f: Callable[..., Any], *others: Callable[..., Any]) -> Any:
     9.0
     """
 
-    def fused(*args: Any) -> Any:
-        value = f(*args)
+    def fused(*args: Any, **kwargs: Any) -> Any:
+        value = f(*args, **kwargs)
         for other in others:
             value = other(value)
         return value

@@ -1,5 +1,6 @@
 """`ingot.parallel`: called, compiled in functions and run by Python, against plain loops of the same order; docs/guides/parallel.md."""
 
+import functools
 import importlib
 import itertools
 import operator
@@ -301,6 +302,39 @@ def test_functions_that_are_alike_are_compiled_once():
     same(by_variable(), (x, x * 5.0, x * 5.0))
 
 
+class Scaled:
+    def __init__(self, k):
+        self.k = k
+
+    def method(self, a):
+        return a * self.k
+
+
+def test_values_of_functions_are_compared():
+    x = numbers(10)
+    sign = lambda k: lambda a: (a, k)  # noqa: E731
+    for k in (np.nan, -np.nan, np.copysign(np.nan, -1.0), 0.0, -0.0):
+        assert (np.signbit(parallel.map(sign(float(k)), x)[1]) == np.signbit(k)).all()
+    for made in (
+        lambda: lambda a, k=np.float64(2.0): a * k,
+        lambda: (lambda t: lambda a: a * t[0][1])(((1.0, float("2")), "a")),
+        lambda: lambda a, *, k=2.0: a * k,
+        lambda: ingot.jit(lambda a: a * 2.0),
+        lambda: ingot.fuse(lambda a: a + a, lambda a: a * 1.0),
+        lambda: functools.partial(operator.mul, 2.0),
+        lambda: functools.partial(lambda a, k: a * k, k=2.0),
+    ):
+        same(parallel.map(made(), x), x * 2.0)
+        count = len(parallel.map.specialisations)
+        same(parallel.map(made(), x), x * 2.0)
+        assert len(parallel.map.specialisations) == count
+    one = Scaled(2.0)
+    same(parallel.map(one.method, x), x * 2.0)
+    one.k = 3.0
+    same(parallel.map(one.method, x), x * 3.0)
+    same(parallel.map(Scaled(7.0).method, x), x * 7.0)
+
+
 def test_without_compiling():
     code = """if True:
         import ingot, numpy as np
@@ -416,6 +450,91 @@ def test_merge_search_and_histogram():
     for wrong in ([-1], [9]):
         with pytest.raises(IndexError, match="out of bounds for 9"):
             parallel.histogram(wrong, 9)
+
+
+def test_masks_and_indices():
+    x, ints = numbers(3), np.array([1, 0, 1])
+    for name in ("compact", "partition"):
+        for mask in (ints, [1, 0, 1], np.ones((3, 1), np.bool_), parallel.transformed(lambda a: int(a > 0), x)):
+            for f in (getattr(parallel, name), by_python(name), ingot.jit(lambda x, mask, f=getattr(parallel, name): f(x, mask))):
+                with pytest.raises(TypeError, match="a mask is bools along one axis"):
+                    f(x, mask)
+    same(all_ways("compact", ints, lambda a: a & 1), np.array([1, 1]))
+    same(all_ways("compact", x[:0], []), x[:0])
+    bools = np.array([True, False, True])
+    for index in (bools, parallel.transformed(lambda a: a > 0, x), [True, False, True]):
+        for name, args in (("gather", (x, index)), ("scatter", (x, index, np.zeros(3))), ("histogram", (index, 2))):
+            for f in (getattr(parallel, name), by_python(name)):
+                with pytest.raises(TypeError, match="indices are ints, not bools"):
+                    f(*args)
+    with pytest.raises(TypeError, match="indices are ints, not bools"):
+        parallel.permuted(x, bools)
+    with pytest.raises(IndexError):
+        parallel.gather(x, np.array([1.0]))
+
+
+def test_reversed_is_bounded():
+    x = numbers(3)
+    same(all_ways("gather", parallel.reversed(x), np.array([0, 2, -1, -3])), x[[2, 0, 0, 2]])
+    assert (parallel.reversed(x)[-1], parallel.reversed(x)[2]) == (x[0], x[0])
+    for wrong in (3, 5, -4):
+        for name in ("gather", "scatter"):
+            args = (parallel.reversed(x), [wrong]) if name == "gather" else (x[:1], [wrong], parallel.reversed(np.zeros(3)))
+            for f in (getattr(parallel, name), by_python(name)):
+                with pytest.raises(IndexError, match="out of bounds for 3"):
+                    f(*args)
+        with pytest.raises(IndexError, match="out of bounds for 3"):
+            parallel.gather(parallel.transformed(lambda a: a, parallel.reversed(x)), [wrong])
+
+
+def test_rows():
+    rows = np.ones((4, 2))
+    for name, args in (
+        *((name, (rows,)) for name in ("sort", "argsort", "unique")),
+        *((name, (rows, 1)) for name in ("top_k", "k_select")),
+        *((name, pair) for name in ("merge", "searchsorted") for pair in ((rows, rows[:, 0]), (rows[:, 0], rows))),
+        ("histogram", (rows.astype(np.int64), 3)),
+        ("histogram", (np.zeros(4, np.int64), 3, rows)),
+    ):
+        for f in (getattr(parallel, name), by_python(name)):
+            with pytest.raises(ValueError, match="numbers or tuples of numbers, not rows"):
+                f(*args)
+    for f in (parallel.reduce, by_python("reduce"), parallel.scan, by_python("scan")):
+        with pytest.raises(ingot.UnsupportedError, match="combining elements that are arrays"):
+            f(affine, [(0.5, 1.0), (2.0, 0.0)])
+    same(all_ways("gather", rows, np.zeros(0, np.int64)), rows[:0])
+    same(by_python("map")(lambda row: row * 2, rows[:0]), rows[:0])
+    with pytest.raises(ValueError, match="no elements, of a function that gives arrays"):
+        parallel.map(lambda row: row * 2, rows[:0])
+    for f in (parallel.map, by_python("map")):
+        with pytest.raises(ValueError, match="an output of 3 elements for 4 results"):
+            f(abs, rows[:, 0], out=parallel.written(abs, np.zeros(3)))
+
+
+def test_dtypes_of_all_that_is_combined():
+    ints = np.array([1, 2, 3])
+    same(all_ways("scan", lambda a, b: b, ints, 0.5, True), np.array([0.5, 1.0, 2.0]))
+    same(all_ways("reduce", lambda a, b: a > b, np.array([3.7])), np.float64(3.7))
+    same(all_ways("reduce", lambda a, b: a + 0.5 * b, ints[:1]), np.float64(1.0))
+    same(all_ways("reduce", lambda a, b: a + 0.5 * b, ints), np.float64(3.5))
+    same(all_ways("map", lambda a: max(a, 0), np.array([-1.0, 2.5])), np.array([0.0, 2.5]))
+    same(all_ways("sort", parallel.transformed(lambda a: max(a, 0), np.array([-1.0, 2.5]))), np.array([0.0, 2.5]))
+    same(all_ways("reduce", add, np.array([True, True]), 0), np.int64(2))
+    same(all_ways("scan", add, np.array([True, True]), 0), np.array([1, 2]))
+    same(all_ways("reduce", add, np.full(5, 100, np.int8), np.int64(0)), np.int64(500))
+    same(all_ways("scan", add, np.array([3, 1], np.int32), 0, True), np.array([0, 3], np.int32))
+    same(all_ways("segmented_scan", add, np.array([3, 1], np.float32), [0, 2], 0.0, True), np.array([0, 3], np.float32))
+    same(all_ways("group_by_reduce", add, np.array([0, 0]), np.array([True, True]), 0), (np.array([0]), np.array([2])))
+    for name, args in (
+        ("map", (lambda a: (int(a), a > 0), np.zeros(0))),
+        ("scan", (add, np.zeros(0, np.int64), 0.5)),
+        ("scan", (add, parallel.transformed(lambda a: int(a), np.zeros(0)))),
+        ("segmented_reduce", (add, np.zeros(0, np.int64), [0, 0], 0.5)),
+        ("group_by_reduce", (add, np.zeros(0, np.int64), parallel.constant(1))),
+        ("compact", (np.zeros(0), lambda a: a > 0)),
+        ("sort_by_key", (np.zeros(0, np.int64), parallel.counting())),
+    ):
+        all_ways(name, *args)
 
 
 def test_errors():

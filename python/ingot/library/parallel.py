@@ -9,8 +9,8 @@ import numpy as np
 
 from . import primitives
 from .batching import numbers
-from .sequences import element, is_stored, length_of, near, need_function, need_room, put, ready, results
-from .structures import map_leaves
+from .sequences import dtype_of, element, is_python, length_of, near, need_function, need_room, put, ready, results, sample_of, tried
+from .structures import leaves_of, map_leaves
 
 RUN = 128
 """How many elements `reduce` and `scan` combine one after the other."""
@@ -64,39 +64,107 @@ def map(f: Callable[..., Any], *xs: Any, out: Any = None) -> Any:
         return f(*element(given, i))
 
     if out is None:
-        return results(iteration, n)
+        return results(iteration, n, lambda: f(*sample_of(given)))
     need_room(out, n)
     for i in range(n):
         put(out, i, iteration(i))
     return out
 
 
-def kinds_of(f: Callable[..., Any], xs: Any, n: int, init: Any) -> Any:
-    """The dtypes of what a function combines: those of its own results. Run by Python: any, in the structure of an element."""
+def kinds_of(f: Callable[..., Any], xs: Any, n: int, init: Any, is_called: bool = True) -> Any:
+    """The dtypes of what is combined: of elements, of what comes before them and of the function's results.
 
-    def combined(i: int) -> Any:
-        x = element(xs, i)
+    Run by Python, `Kind`s that the results change, and those of a trial where the function is not called.
+    """
+
+    def combined(x: Any) -> Any:
         both = f(x, x)
         if init is not None:
-            both = f(init, both)
-        return f(both, both)
+            both = map_leaves(together, f(init, both), init)
+        return map_leaves(together, f(both, both), x)
 
-    are_numbers, dtypes = primitives.dtypes_of_lane(combined)
+    for leaf in leaves_of(xs):
+        if isinstance(leaf, np.ndarray) and leaf.ndim != 1:
+            refuse_rows()
+    if is_python():
+        return python_kinds(combined, xs, n, init, is_called)
+    are_numbers, dtypes = primitives.dtypes_of_lane(lambda i: combined(element(xs, i)))
+    if dtypes is not None and not are_numbers:
+        refuse_rows()
     if dtypes is None:
-        return map_leaves(lambda x: np.dtype(object), init if n == 0 else element(xs, 0))
-    if not are_numbers:
-        primitives.refuse("combining elements that are arrays", "combine numbers or tuples of numbers, or reduce an array along an axis")
+        combined(element(xs, 0))  # raises
+        return map_leaves(lambda x: np.dtype(object), element(xs, 0))
     return dtypes
+
+
+def refuse_rows() -> None:
+    primitives.refuse("combining elements that are arrays", "combine numbers or tuples of numbers, or reduce an array along an axis")
+
+
+def together(x: Any, y: Any) -> Any:
+    """A number of the dtype that fits both."""
+    return primitives.select(True, x, y)[()]
+
+
+class Kind:
+    """The dtype of what Python combines."""
+
+    def __init__(self, *values: Any) -> None:
+        self.dtype = dtype_of(values)
+
+
+class Column:
+    """Numbers that Python combines, of a dtype that may become another one."""
+
+    def __init__(self, kind: Kind, n: int) -> None:
+        self.kind = kind
+        self.array = np.empty(n, kind.dtype)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.now()[i]
+
+    def __setitem__(self, i: Any, value: Any) -> None:
+        if getattr(value, "dtype", None) != self.kind.dtype:
+            self.kind.dtype = np.result_type(self.kind.dtype, value)
+        self.now()[i] = value
+
+    def now(self) -> np.ndarray:
+        if self.array.dtype != self.kind.dtype:
+            self.array = self.array.astype(self.kind.dtype)
+        return self.array
+
+
+def python_kinds(combined: Callable[[Any], Any], xs: Any, n: int, init: Any, is_called: bool) -> Any:
+    x = tried(lambda: sample_of(xs)) if n == 0 else element(xs, 0)
+    if x is None:
+        return Kind(0.0) if init is None else map_leaves(Kind, init)
+    for leaf in leaves_of(x):
+        if np.ndim(leaf) > 0:
+            refuse_rows()
+    tuples = [value for value in (x, init) if value is not None]
+    if n == 0 or not is_called:
+        found = tried(lambda: combined(x))
+        if found is not None:
+            tuples.append(found)
+    return map_leaves(Kind, *tuples)
+
+
+def columns_of(kinds: Any, n: int) -> Any:
+    """Arrays of n numbers of some dtypes."""
+    return map_leaves(lambda kind: Column(kind, n), kinds) if is_python() else numbers(kinds, n)
 
 
 def run_totals(f: Callable[..., Any], xs: Any, n: int, kinds: Any) -> Any:
     """What a function makes of each run of elements."""
     runs = (n + RUN - 1) // RUN
-    totals = numbers(kinds, runs)
+    totals = columns_of(kinds, runs)
     blocks = n // (RUN * LANES)
     for b in range(blocks):
         x, at = near(xs, b * RUN * LANES, RUN * LANES)
-        now = numbers(kinds, LANES)
+        now = columns_of(kinds, LANES)
         for k in range(LANES):
             put(now, k, element(x, at + k * RUN))
         for j in range(1, RUN):
@@ -126,7 +194,7 @@ def reduce(f: Callable[..., Any], xs: Any, init: Any = None) -> Any:
     Returns
     -------
     number or tuple of numbers
-        The combination, of the dtypes that `f` returns.
+        The combination, of the dtype that fits the elements, `init` and what `f` returns.
 
     Raises
     ------
@@ -154,9 +222,9 @@ def reduce(f: Callable[..., Any], xs: Any, init: Any = None) -> Any:
     n = length_of(xs)
     if n == 0 and init is None:
         raise ValueError("reduce of an empty sequence without `init`")
-    kinds = kinds_of(f, xs, n, init)
+    kinds = kinds_of(f, xs, n, init, init is not None or n > 1)
     totals = run_totals(f, xs, n, kinds)
-    value = numbers(kinds, 1)
+    value = columns_of(kinds, 1)
     begin = 0
     if init is None:
         put(value, 0, element(totals, 0))
@@ -170,7 +238,7 @@ def reduce(f: Callable[..., Any], xs: Any, init: Any = None) -> Any:
 
 def befores(f: Callable[..., Any], totals: Any, init: Any, kinds: Any, runs: int) -> Any:
     """What comes before each run, instead of its total; of the first one without `init`, its total."""
-    value = numbers(kinds, 1)
+    value = columns_of(kinds, 1)
     begin = 0
     if init is None:
         put(value, 0, element(totals, 0))
@@ -214,7 +282,7 @@ def scan(f: Callable[..., Any], xs: Any, init: Any = None, exclusive: bool = Fal
     Returns
     -------
     array or tuple of arrays
-        The combinations, of the dtypes that `f` returns, or `out`.
+        The combinations, of the dtype that fits the elements, `init` and what `f` returns, or `out`.
 
     Raises
     ------
@@ -229,8 +297,9 @@ def scan(f: Callable[..., Any], xs: Any, init: Any = None, exclusive: bool = Fal
 
     Notes
     -----
-    The order is that of `reduce`: runs of 128 elements, and before each what the runs before it give. Any number of
-    threads gives the same bits. Elements are read twice.
+    Each run of 128 elements begins with what `reduce` makes of the elements before it, and is combined in order. Any
+    number of threads gives the same bits. Elements are read twice. The last one of floats may differ from `reduce` by
+    rounding, as the first elements of a run from those of an exclusive scan.
 
     Examples
     --------
@@ -245,12 +314,12 @@ def scan(f: Callable[..., Any], xs: Any, init: Any = None, exclusive: bool = Fal
     n = length_of(xs)
     if exclusive and init is None:
         raise ValueError("an exclusive scan needs `init`, its first result")
-    kinds = kinds_of(f, xs, n, init)
-    made = numbers(kinds, n) if out is None else out
+    kinds = kinds_of(f, xs, n, init, init is not None or n > 1)
+    made = columns_of(kinds, n) if out is None else out
     need_room(made, n)
     if n > 0:
         scan_runs(f, xs, n, init, exclusive, kinds, made, out is None)
-    return filled(made, xs, n) if out is None else out
+    return filled(made) if out is None else out
 
 
 def scan_runs(f: Callable[..., Any], xs: Any, n: int, init: Any, exclusive: bool, kinds: Any, out: Any, is_new: bool) -> None:
@@ -258,7 +327,7 @@ def scan_runs(f: Callable[..., Any], xs: Any, n: int, init: Any, exclusive: bool
 
     runs = (n + RUN - 1) // RUN
     before = befores(f, run_totals(f, xs, n, kinds), init, kinds, runs)
-    now = numbers(kinds, 1)
+    now = columns_of(kinds, 1)
     start = 0
     if init is None:
         start = 1
@@ -284,7 +353,7 @@ def scan_block(f: Callable[..., Any], xs: Any, before: Any, kinds: Any, b: int, 
     """Scans some runs at the same time."""
     to = b * RUN * LANES
     x, at = near(xs, to, RUN * LANES)
-    now = numbers(kinds, LANES)
+    now = columns_of(kinds, LANES)
     for k in range(LANES):
         put(now, k, element(before, b * LANES + k))
     for j in range(RUN):
@@ -296,18 +365,9 @@ def scan_block(f: Callable[..., Any], xs: Any, before: Any, kinds: Any, b: int, 
                 put(out, to + k * RUN + j, element(now, k))
 
 
-def filled(made: Any, xs: Any, n: int) -> Any:
-    """Results with their dtypes, which those that Python made do not have yet."""
-    if not is_python():
-        return made
-    if n == 0 and is_stored(xs):
-        return map_leaves(lambda x: x.copy(), xs)
-    return map_leaves(lambda x: np.array(list(x)), made)
-
-
-def is_python() -> bool:
-    """Whether this is not compiled."""
-    return primitives.dtypes_of_lane(lambda i: i)[1] is None
+def filled(made: Any) -> Any:
+    """Results as arrays."""
+    return map_leaves(lambda x: x.now(), made) if is_python() else made
 
 
 def need_offsets(offsets: Any, n: int) -> None:
@@ -337,7 +397,7 @@ def segmented_reduce(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = N
     Returns
     -------
     array or tuple of arrays
-        A combination for each segment, of the dtypes that `f` returns.
+        A combination for each segment, of the dtype that fits the elements, `init` and what `f` returns.
 
     Raises
     ------
@@ -372,8 +432,8 @@ def segmented_reduce(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = N
                 raise ValueError(f"segment {s} is empty, and there is no `init`")
     from .. import prange
 
-    kinds = kinds_of(f, xs, n, init)
-    made = numbers(kinds, count)
+    kinds = kinds_of(f, xs, n, init, init is not None or count < n)
+    made = columns_of(kinds, count)
     for s in prange(count):
         begin = offsets[s]
         if init is None:
@@ -383,7 +443,7 @@ def segmented_reduce(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = N
             put(made, s, init)
         for i in range(begin, offsets[s + 1]):
             put(made, s, f(element(made, s), element(xs, i)))
-    return filled(made, xs, count)
+    return filled(made)
 
 
 def segmented_scan(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = None, exclusive: bool = False) -> Any:
@@ -399,7 +459,7 @@ def segmented_scan(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = Non
     Returns
     -------
     array or tuple of arrays
-        A combination for each element, of the dtypes that `f` returns.
+        A combination for each element, of the dtype that fits the elements, `init` and what `f` returns.
 
     Raises
     ------
@@ -431,14 +491,14 @@ def segmented_scan(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = Non
         raise ValueError("the segments of a scan cover all elements")
     if exclusive and init is None:
         raise ValueError("an exclusive scan needs `init`, its first result")
-    kinds = kinds_of(f, xs, n, init)
-    made = numbers(kinds, n)
+    kinds = kinds_of(f, xs, n, init, init is not None or len(offsets) - 1 < n)
+    made = columns_of(kinds, n)
     for s in range(len(offsets) - 1):
         begin = offsets[s]
         end = offsets[s + 1]
         if begin == end:
             continue
-        now = numbers(kinds, 1)
+        now = columns_of(kinds, 1)
         if init is None:
             put(now, 0, element(xs, begin))
             put(made, begin, element(now, 0))
@@ -446,4 +506,4 @@ def segmented_scan(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = Non
         else:
             put(now, 0, init)
         scan_run(f, xs, made, begin, end, now, exclusive)
-    return filled(made, xs, n)
+    return filled(made)

@@ -8,7 +8,22 @@ from typing import Any
 import numpy as np
 
 from .parallel import segmented_reduce
-from .sequences import element, is_sequence, length_of, need_function, permuted, put, ready, results, stored
+from .sequences import (
+    chosen,
+    element,
+    index_at,
+    is_sequence,
+    is_stored,
+    length_of,
+    need_function,
+    need_indices,
+    permuted,
+    put_chosen,
+    ready,
+    results,
+    sample_of,
+    stored,
+)
 from .sorting import starts_of_runs
 from .structures import leaves_of, map_leaves
 
@@ -19,10 +34,22 @@ def masked(xs: Any, where: Any) -> tuple[Any, Any]:
     if not is_sequence(where):
         need_function(where)
         n = length_of(xs)
-        return stored(xs, n), results(lambda i: bool(where(element(xs, i))), n)
+        return stored(xs, n), results(lambda i: bool(where(element(xs, i))), n, lambda: True)
+    if isinstance(where, list) and len(where) == 0:
+        where = np.empty(0, np.bool)
     where = ready(where)
     n = length_of((xs, where))
-    return stored(xs, n), stored(where, n)
+    mask = stored(where, n)
+    if mask.dtype.kind != "b" or mask.ndim != 1:
+        raise TypeError(f"a mask is bools along one axis, not {mask.dtype} along {mask.ndim}: `gather` takes indices")
+    return stored(xs, n), mask
+
+
+def need_numbers(arrays: Any) -> None:
+    """Raises where elements are rows."""
+    for x in leaves_of(arrays):
+        if x.ndim != 1:
+            raise ValueError("elements here are numbers or tuples of numbers, not rows")
 
 
 def compact(xs: Any, where: Any) -> Any:
@@ -134,8 +161,11 @@ def gather(xs: Any, index: Any) -> Any:
     >>> parallel.gather(np.array([3.0, 1.0, 4.0]), np.array([2, 0, 2]))
     array([4., 3., 4.])
     """
-    chosen = permuted(xs, index)
-    return results(lambda i: chosen[i], length_of(chosen))
+    elements = permuted(xs, index)
+    n = length_of(elements)
+    if n == 0 and is_stored(elements.xs) and (not isinstance(elements.index, np.ndarray) or elements.index.ndim == 1):
+        return map_leaves(lambda x: x[:0].copy(), elements.xs)
+    return results(lambda i: elements[i], n, lambda: sample_of(elements))
 
 
 def scatter(xs: Any, index: Any, out: Any, combine: Callable[..., Any] | None = None) -> Any:
@@ -182,12 +212,13 @@ def scatter(xs: Any, index: Any, out: Any, combine: Callable[..., Any] | None = 
     """
     xs = ready(xs)
     index = ready(index)
+    need_indices(index)
     n = length_of((xs, index))
     if combine is not None:
         need_function(combine)
     for i in range(n):
-        at = index[i]
-        put(out, at, element(xs, i) if combine is None else combine(element(out, at), element(xs, i)))
+        at = index_at(index, i)
+        put_chosen(out, at, element(xs, i) if combine is None else combine(chosen(out, at), element(xs, i)))
     return out
 
 
@@ -220,6 +251,7 @@ def sort(xs: Any) -> Any:
     """
     xs = ready(xs)
     arrays = stored(xs, length_of(xs))
+    need_numbers(arrays)
     if isinstance(arrays, np.ndarray):
         return np.sort(arrays, kind="stable")
     order = order_of(arrays)
@@ -228,10 +260,8 @@ def sort(xs: Any) -> Any:
 
 def order_of(arrays: Any) -> Any:
     """The stable order of elements; of tuples by their numbers from the left."""
+    need_numbers(arrays)
     keys = leaves_of(arrays)
-    for key in keys:
-        if key.ndim != 1:
-            raise ValueError("elements that are sorted are numbers or tuples of numbers, not rows")
     order = order_of_one(keys[-1])
     for k in range(1, len(keys)):
         order = order[order_of_one(keys[-1 - k][order])]
@@ -374,7 +404,9 @@ def k_select(xs: Any, k: int) -> Any:
     if k < -n or k >= n:
         raise IndexError(f"index {k} is out of bounds for {n} elements")
     place = k + n if k < 0 else k
-    return np.partition(stored(xs, n), place)[place]
+    x = stored(xs, n)
+    need_numbers(x)
+    return np.partition(x, place)[place]
 
 
 def top_k(xs: Any, k: int) -> Any:
@@ -416,11 +448,12 @@ def top_k(xs: Any, k: int) -> Any:
     if k < 0 or k > n:
         raise ValueError(f"the {k} largest of {n} elements")
     x = stored(xs, n)
+    need_numbers(x)
     places = candidates(x, k, n)
-    chosen = x[places]
+    best = x[places]
     # Of equal elements the ascending order of the reversed ones, read backwards, has those of the lowest indices first.
-    order = (len(chosen) - 1 - np.argsort(chosen[::-1], kind="stable")[::-1])[:k]
-    return chosen[order], places[order]
+    order = (len(best) - 1 - np.argsort(best[::-1], kind="stable")[::-1])[:k]
+    return best[order], places[order]
 
 
 def candidates(x: Any, k: int, n: int) -> Any:
@@ -598,6 +631,7 @@ def merge(xs: Any, ys: Any) -> Any:
     ys = ready(ys)
     a = stored(xs, length_of(xs))
     b = stored(ys, length_of(ys))
+    need_numbers((a, b))
     made = np.empty(len(a) + len(b), np.result_type(a.dtype, b.dtype))
     i = 0
     j = 0
@@ -645,7 +679,9 @@ def searchsorted(xs: Any, values: Any, side: str = "left") -> Any:
     """
     xs = ready(xs)
     values = ready(values)
-    return np.searchsorted(stored(xs, length_of(xs)), stored(values, length_of(values)), side)
+    arrays = stored(xs, length_of(xs)), stored(values, length_of(values))
+    need_numbers(arrays)
+    return np.searchsorted(arrays[0], arrays[1], side)
 
 
 def histogram(index: Any, length: int, weights: Any = None) -> Any:
@@ -695,9 +731,14 @@ def histogram(index: Any, length: int, weights: Any = None) -> Any:
     else:
         weights = ready(weights)
         n = length_of((index, weights))
-        made = np.zeros(length, stored(weights, n).dtype)
+        of = stored(weights, n)
+        need_numbers(of)
+        made = np.zeros(length, of.dtype)
+    need_indices(index)
+    if isinstance(index, np.ndarray):
+        need_numbers(index)
     for i in range(n):
-        at = index[i]
+        at = index_at(index, i)
         if at < 0 or at >= length:
             raise IndexError(f"bin {at} is out of bounds for {length}")
         made[at] += 1 if weights is None else weights[i]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -104,7 +104,7 @@ class transformed:
         return length_of(self.xs)
 
     def __getitem__(self, i: Any) -> Any:
-        return self.f(*element(self.xs, i))
+        return self.f(*chosen(self.xs, i))
 
 
 class permuted:
@@ -134,15 +134,16 @@ class permuted:
     def __init__(self, xs: Any, index: Any) -> None:
         self.xs = ready(xs)
         self.index = ready(index)
+        need_indices(self.index)
 
     def __len__(self) -> int:
         return length_of(self.index)
 
     def __getitem__(self, i: Any) -> Any:
-        return element(self.xs, self.index[i])
+        return chosen(self.xs, index_at(self.index, i))
 
     def __setitem__(self, i: Any, value: Any) -> None:
-        put(self.xs, self.index[i], value)
+        put_chosen(self.xs, index_at(self.index, i), value)
 
 
 class reversed:
@@ -171,10 +172,10 @@ class reversed:
         return length_of(self.xs)
 
     def __getitem__(self, i: Any) -> Any:
-        return element(self.xs, length_of(self.xs) - 1 - i)
+        return chosen(self.xs, from_end(i, length_of(self.xs)))
 
     def __setitem__(self, i: Any, value: Any) -> None:
-        put(self.xs, length_of(self.xs) - 1 - i, value)
+        put_chosen(self.xs, from_end(i, length_of(self.xs)), value)
 
 
 class discarded:
@@ -228,7 +229,7 @@ class written:
         self.out = out
 
     def __setitem__(self, i: Any, value: Any) -> None:
-        put(self.out, i, self.f(value))
+        put_chosen(self.out, i, self.f(value))
 
 
 def ready(xs: Any) -> Any:
@@ -237,17 +238,63 @@ def ready(xs: Any) -> Any:
 
 
 def element(xs: Any, i: Any) -> Any:
-    """The i-th element: of a structure of sequences, the structure of theirs."""
-    return map_leaves(lambda x: x[i], xs)
+    """The i-th element, where i is from 0 to the length: of a structure of sequences, the structure of theirs."""
+    return map_leaves(lambda x: read(x, i), xs)
+
+
+def read(x: Any, i: Any) -> Any:
+    if isinstance(x, reversed):
+        return element(x.xs, length_of(x.xs) - 1 - i)
+    if isinstance(x, transformed):
+        return x.f(*element(x.xs, i))
+    return x[i]
 
 
 def put(out: Any, i: Any, value: Any) -> None:
-    """Stores the i-th result."""
+    """Stores the i-th result, where i is from 0 to the length."""
     map_leaves(lambda leaf, part: store(leaf, i, part), out, value)
 
 
 def store(leaf: Any, i: Any, value: Any) -> None:
+    if isinstance(leaf, reversed):
+        put(leaf.xs, length_of(leaf.xs) - 1 - i, value)
+    elif isinstance(leaf, written):
+        put(leaf.out, i, leaf.f(value))
+    else:
+        leaf[i] = value
+
+
+def chosen(xs: Any, i: Any) -> Any:
+    """The element at an index that a user gives, which may be out of bounds."""
+    return map_leaves(lambda x: x[i], xs)
+
+
+def put_chosen(out: Any, i: Any, value: Any) -> None:
+    """Stores at an index that a user gives."""
+    map_leaves(lambda leaf, part: store_chosen(leaf, i, part), out, value)
+
+
+def store_chosen(leaf: Any, i: Any, value: Any) -> None:
     leaf[i] = value
+
+
+def from_end(i: Any, n: int) -> Any:
+    """An index of a sequence as one of the reversed one."""
+    if i < -n or i >= n:
+        raise IndexError(f"index {i} is out of bounds for {n} elements")
+    return -1 - i if i < 0 else n - 1 - i
+
+
+def need_indices(index: Any) -> None:
+    if isinstance(index, np.ndarray) and index.dtype.kind == "b":
+        raise TypeError("indices are ints, not bools: `compact` takes a mask")
+
+
+def index_at(index: Any, i: Any) -> Any:
+    at = index[i]
+    if isinstance(at, (bool, np.bool)):
+        raise TypeError("indices are ints, not bools: `compact` takes a mask")
+    return at
 
 
 def lengths(xs: Any) -> tuple[int, ...]:
@@ -282,7 +329,9 @@ def length_of(xs: Any) -> int:
 def need_room(out: Any, n: int) -> None:
     """Raises where an output has another length."""
     for leaf in leaves_of(out):
-        if not isinstance(leaf, (discarded, written)) and len(leaf) != n:
+        if isinstance(leaf, written):
+            need_room(leaf.out, n)
+        elif not isinstance(leaf, discarded) and len(leaf) != n:
             raise ValueError(f"an output of {len(leaf)} elements for {n} results")
 
 
@@ -304,23 +353,80 @@ def is_stored(xs: Any) -> bool:
     return True
 
 
-def results(iteration: Callable[[int], Any], n: int) -> Any:
-    """The results of all iterations, in arrays."""
-    are_numbers, dtypes = primitives.dtypes_of_lane(iteration)
-    if n == 0 and dtypes is None:
-        return np.empty(0)
+def is_python() -> bool:
+    """Whether this is not compiled."""
+    return primitives.dtypes_of_lane(lambda i: i)[1] is None
+
+
+def results(iteration: Callable[[int], Any], n: int, sample: Callable[[], Any]) -> Any:
+    """The results of all iterations, in arrays; Python makes those of none like what a sample gives, whose numbers do not count."""
+    if is_python():
+        return columns([iteration(i) for i in range(n)]) if n > 0 else nothing_like(sample)
+    if n == 0 and not primitives.dtypes_of_lane(iteration)[0]:
+        raise ValueError("no elements, of a function that gives arrays, whose shapes are not known")
     return stacked(iteration, n)
+
+
+def columns(values: list[Any]) -> Any:
+    """Arrays of the numbers or arrays that Python made, of the dtype that fits all of them."""
+    parts = iter([column(list(part)) for part in zip(*[leaves_of(value) for value in values], strict=True)])
+    return map_leaves(lambda x: next(parts), values[0])
+
+
+def column(values: list[Any]) -> Any:
+    shapes = {np.shape(value) for value in values}
+    if len(shapes) > 1:
+        raise ValueError(f"a function gives arrays of shapes {' and '.join(str(shape) for shape in sorted(shapes))}")
+    return np.array(values, dtype_of(values))
+
+
+def dtype_of(values: Iterable[Any]) -> Any:
+    """The dtype of numbers together: those of Python's take the dtype of NumPy's, as in arithmetic."""
+    kinds = {value.dtype if isinstance(value, (np.generic, np.ndarray)) else type(value) for value in values}
+    if any(isinstance(kind, type) and kind not in (bool, int, float, complex) for kind in kinds):
+        return None  # NumPy's choice
+    return np.result_type(*[kind(0) if isinstance(kind, type) else kind for kind in kinds])
+
+
+def nothing_like(sample: Callable[[], Any]) -> Any:
+    """Arrays without elements, of the dtypes of a value; of floats where it cannot be computed."""
+    value = tried(sample)
+    return np.empty(0) if value is None else map_leaves(lambda x: column([x])[:0], value)
+
+
+def tried(compute: Callable[[], Any]) -> Any:
+    """What Python computes, whose numbers do not count; None where it raises."""
+    try:
+        with np.errstate(all="ignore"):
+            return compute()
+    except Exception:
+        return None
+
+
+def sample_of(xs: Any) -> Any:
+    """An element with the dtypes of a sequence's, of zeros. For Python alone."""
+    return map_leaves(sample_of_one, xs)
+
+
+def sample_of_one(x: Any) -> Any:
+    if isinstance(x, np.ndarray):
+        return np.zeros(x.shape[1:], x.dtype)[()]
+    if isinstance(x, (permuted, reversed)):
+        return sample_of(x.xs)
+    if isinstance(x, transformed):
+        return x.f(*sample_of(x.xs))
+    return x[0]
 
 
 def stored(xs: Any, n: int) -> Any:
     """The first n elements, in arrays."""
     if is_stored(xs):
         return xs
-    return results(lambda i: element(xs, i), n)
+    return results(lambda i: element(xs, i), n, lambda: sample_of(xs))
 
 
 def near(xs: Any, at: int, count: int) -> tuple[Any, Any]:
     """Arrays that have some elements, and the index of the first one: those of iterators are computed, all at the same time."""
-    if is_stored(xs):
+    if is_stored(xs) or is_python():
         return xs, at
     return stacked(lambda i: element(xs, at + i), count), 0
