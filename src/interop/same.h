@@ -8,8 +8,8 @@ namespace ingot::inline interop {
 /// strings.
 bool is_plain(PyObject* object);
 
-/// Whether two objects are one, or numbers and strings of one type and the same bits (of NaN, the sign); -1 with an
-/// exception set.
+/// Whether two objects are one, or numbers and strings of one type and the same bits (of NaN, the sign); -1
+/// with an exception set.
 int same_plain(PyObject* a, PyObject* b);
 
 }  // namespace ingot::inline interop
