@@ -428,7 +428,8 @@ def jitclass(cls_or_spec: Any = None, spec: Any = None) -> Any:
     Notes
     -----
     A field of numbers converts as an element of an array does: floats that are given to an int are cut, and ints keep their
-    last bits. One that is not assigned is 0, or the default of its annotation (``x: float = 3.0``). An array is not converted: it has the dtype, the number of axes and the layout.
+    last bits. One that is not assigned is 0, or the default of its annotation (``x: float = 3.0``).
+    An array is not converted: it has the dtype, the number of axes and the layout.
     Instances are pickled, copied and compared as those of any class. Generators, `__repr__`, `__hash__` and class methods run as Python
     does when Python calls them.
 
