@@ -416,19 +416,19 @@ int32_t refused_stream() {
 
 /// What a shard's call gives. Whether it returns or raises, nobody waits for it afterwards.
 nb::object run(Shard& shard, int threads, nb::handle function) {
-  struct Turn {
-    Turn(Shard& own, int most) : shard(own), threads(runtime::Pool::limit_here(most)) { running = &shard; }
-    ~Turn() {
+  struct Running {
+    Running(Shard& own, int most) : shard(own), threads(runtime::Pool::limit_here(most)) { running = &shard; }
+    ~Running() {
       running = nullptr;
       runtime::Pool::limit_here(threads);
       for (const auto& others : shard.axes) others->leave();
     }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
     Shard& shard;
     int threads;
   };
-  const Turn turn(shard, threads);
+  const Running now(shard, threads);
   return function();
 }
 

@@ -41,6 +41,9 @@ def test_globals_are_guarded(monkeypatch):
     compiled = jitted(scaled)
     compiled(1.5), compiled(1.5)
     assert len(compiled.specialisations) == 1
+    monkeypatch.setitem(globals(), "FACTOR", -float("nan"))  # other bits, and a constant of other code
+    compiled(1.5)
+    assert len(compiled.specialisations) == 2
 
 
 TABLE = np.arange(4.0)

@@ -140,9 +140,9 @@ class _Fields:
         return functools.wraps(init)(self._written(_INIT.format(places=text))(self.owner, init))
 
     def _written(self, text: str) -> Any:
-        room: dict[str, Any] = {}
-        exec(compile(text, _FILE, "exec"), {"__name__": self.owner.__module__}, room)
-        return room["made"]
+        names: dict[str, Any] = {}
+        exec(compile(text, _FILE, "exec"), {"__name__": self.owner.__module__}, names)
+        return names["made"]
 
 
 def _place(name: str) -> str:

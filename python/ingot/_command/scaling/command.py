@@ -24,7 +24,7 @@ def add_command(subparsers: Any) -> None:
         description="Measures rates of computing and, below mpiexec, messages and collectives; predicts programs on many ranks.",
         epilog="mpiexec -n 8 python -m ingot scaling --plot scaling.svg",
     )  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="few sizes and turns: to see that it runs")
+    parser.add_argument("--quick", action="store_true", help="few sizes and rounds: to see that it runs")
     parser.add_argument("--json", metavar="FILE", help="write all figures")
     parser.add_argument("--plot", metavar="FILE.svg", help="draw the predicted curves")
     parser.add_argument("--from", dest="earlier", metavar="FILE", help="measure nothing: take what --json has written")

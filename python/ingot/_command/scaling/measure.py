@@ -1,4 +1,4 @@
-"""What is measured: rates of computing, messages between two ranks, collectives, and the heat equation, each by the least of several turns."""
+"""What is measured: rates of computing, messages between two ranks, collectives, and the heat equation, each by the least of several runs."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class Ranks:
                 time.sleep(0.001)
 
     def least(self, call: Call) -> float:
-        """The seconds of one of the rounds that a call makes, of the slowest rank: the least of many short turns."""
+        """The seconds of one of the rounds that a call makes, of the slowest rank: the least of many short runs."""
         self.timed(call, 1)  # compiles
         first = min(self.timed(call, 1) for _ in range(5))
         rounds = max(1, min(1000, int(0.0005 / max(first, 1e-7))))  # other work may come between in longer ones
-        best, spent, turns = math.inf, 0.0, 0
-        while turns < 3 or spent < 0.3 and turns < (5 if self.quick else 100):
+        best, spent, runs = math.inf, 0.0, 0
+        while runs < 3 or spent < 0.3 and runs < (5 if self.quick else 100):
             took = self.timed(call, rounds)  # the same on all ranks
-            best, spent, turns = min(best, took), spent + took, turns + 1
+            best, spent, runs = min(best, took), spent + took, runs + 1
         return best / rounds
 
     def timed(self, call: Call, rounds: int) -> float:
