@@ -76,3 +76,32 @@ def test_killed_processes_leave_whole_files(tmp_path):
 @pytest.mark.alone
 def test_many_killed_processes_leave_whole_files(tmp_path):
     _killed(tmp_path, 200)
+
+
+OUTSIDE = """
+import numpy as np
+PICKED, KEYED, FACTOR = [1], {"axis": 1}, 2.0
+def picked(x): return np.sum(x, axis=PICKED[0])
+def keyed(x): return np.sum(x, axis=KEYED["axis"])
+def of_default(x, axes=PICKED): return np.sum(x, axis=axes[0])
+def scaled(x): return x * FACTOR
+"""
+CHANGED = """
+import outside
+x, wrong = np.arange(24.0).reshape(2, 3, 4), []
+for f in (outside.picked, outside.keyed, outside.of_default, outside.scaled):
+    compiled = ingot.jit(f)
+    for value in (1, 0, 2):  # the first one is not stored with what is known at last
+        outside.PICKED[0] = outside.KEYED["axis"] = value
+        outside.FACTOR = value + 0.5
+        if not np.array_equal(compiled(x), f(x)):
+            wrong.append((f.__name__, value))
+print(json.dumps(wrong))
+"""
+
+
+def test_what_earlier_processes_found_out_of_values_outside(tmp_path):
+    """Their facts are learned, and calls described anew, also where no stored code holds."""
+    (tmp_path / "outside.py").write_text(OUTSIDE)
+    for _ in range(3):
+        assert run(tmp_path, CHANGED, cwd=tmp_path) == []

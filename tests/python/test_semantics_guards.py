@@ -24,6 +24,10 @@ def scaled(x):
     return x * FACTOR
 
 
+def scaled_by_nan(x):
+    return x * FACTOR
+
+
 def helper(x):
     return x + 1
 
@@ -37,8 +41,11 @@ def test_globals_are_guarded(monkeypatch):
     for factor in (2, 3, 2.5, True, 0.0, -0.0, np.float32(1.5), 2):
         monkeypatch.setitem(globals(), "FACTOR", factor)
         assert difference(compiled(1.5), scaled(1.5)) is None
+
+
+def test_the_bits_of_nan_are_guarded(monkeypatch):
     monkeypatch.setitem(globals(), "FACTOR", float("nan"))
-    compiled = jitted(scaled)
+    compiled = jitted(scaled_by_nan)  # its number outside changes once, so it stays known
     compiled(1.5), compiled(1.5)
     assert len(compiled.specialisations) == 1
     monkeypatch.setitem(globals(), "FACTOR", -float("nan"))  # other bits, and a constant of other code

@@ -95,20 +95,20 @@ class Cache:
         except Unnamed:
             return None
 
-    def find(self, function: Function, arguments: Any, values: list[Any], fits: Fits) -> tuple[Found, Any] | None:
-        """What is stored for arguments, and fits, and the arguments as they are described for it; None: nothing."""
+    def find(self, function: Function, arguments: Any, values: list[Any], fits: Fits) -> tuple[Found | None, Any]:
+        """What is stored for arguments, and fits (None: nothing), and the arguments as the function describes them by now."""
         for _ in range(_MOST_LESSONS):
             keys = self.keys(function, arguments, values)
             if keys is None:
-                return None
+                break
             here = self._read(keys.own.digest)
             found = _first_that_holds(function, keys, here, functools.partial(fits, key=arguments.key))
             if found is not None:
                 return found, arguments
             if not self._learn(function, keys, here if keys.own is keys.plain else self._read(keys.plain.digest)):
-                return None
+                break
             arguments = function._describe(values)
-        return None
+        return None, arguments
 
     def first(self, function: Function, arguments: Any, values: list[Any]) -> contextlib.AbstractContextManager[None]:
         """While this process compiles a call that nothing is stored for: others wait for it, or it has waited for another."""

@@ -361,9 +361,9 @@ class Function(Base[P, R_co]):
         label = self._profile_label()
         if self._is_storable:
             with compiling(label, "cache"):
-                stored = self._load(arguments, values)
+                stored, arguments = self._load(arguments, values)
             if stored is not None:
-                return stored
+                return stored, arguments
             if make is not None:
                 return self._specialise_once(arguments, values, make)
         with compiling(label, "frontend"):
@@ -375,9 +375,9 @@ class Function(Base[P, R_co]):
         label = self._profile_label()
         with _cache().first(self, arguments, values):  # type: ignore[union-attr]
             with compiling(label, "cache"):
-                stored = self._load(arguments, values)
+                stored, arguments = self._load(arguments, values)
             if stored is not None:
-                return stored
+                return stored, arguments
             with compiling(label, "frontend"):
                 made = _ingot.with_room(self._specialise_anew, arguments, values)
             make(*made)
@@ -387,25 +387,27 @@ class Function(Base[P, R_co]):
     def _is_storable(self) -> bool:
         return self._is_stored and self._mode == "compiled" and not self._loading.linked and _cache() is not None
 
-    def _load(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any] | None:
-        """The specialisation that another process has stored for such arguments, if its guards hold here."""
+    def _load(self, arguments: Any, values: list[Any]) -> tuple[Specialisation | None, Any]:
+        """The specialisation that another process has stored for such arguments, if its guards hold here.
+
+        And the arguments as the function describes them by now: it learns from what is stored, whether that holds or not.
+        """
         with _compiling:
             try:
                 found, _ = self._find(arguments.key)  # another thread may have loaded it
                 return (found, arguments) if found is not None else self._found(arguments, values)
             except Exception:  # guards may run code of the user's: what that raises, compiling finds out
-                return None
+                return None, self._describe(values)
 
-    def _found(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any] | None:
+    def _found(self, arguments: Any, values: list[Any]) -> tuple[Specialisation | None, Any]:
         from .specialisation import Loaded, Specialisation, example_of, multiplies_by_library
 
         def fits(stored: Stored, key: tuple[Any, ...]) -> bool:
             return stored.by_library == multiplies_by_library(stored.multiplies, key)
 
-        found = _cache().find(self, arguments, values, fits)  # type: ignore[union-attr]
-        if found is None:
-            return None
-        stored, arguments = found
+        stored, arguments = _cache().find(self, arguments, values, fits)  # type: ignore[union-attr]
+        if stored is None:
+            return None, arguments
         lower = self._lowering(self._request(arguments.key))
         loaded = Loaded(stored.restored, functools.partial(_ingot.with_room, _alone, lower))
         specialisation = Specialisation(loaded, arguments.key, "the cache", self._loading)
@@ -442,6 +444,7 @@ class Function(Base[P, R_co]):
 
     def _specialise_anew(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any]:
         with _compiling:
+            arguments = self._describe(values)  # another thread may have had the function learn more
             found, changed = self._find(arguments.key)
             if found is not None:
                 return found, arguments
