@@ -768,8 +768,23 @@ def stop_gradient(x: T) -> T:
     return x
 
 
+def _drawn(rng: np.random.Generator, like: np.ndarray) -> Any:
+    """Random numbers, of a shape and dtype; zeros where these are no floats or complex numbers."""
+    if like.dtype.kind not in "fc":
+        return np.zeros(like.shape)[()]
+    drawn = rng.standard_normal(like.shape)
+    return (drawn + 1j * rng.standard_normal(like.shape) if like.dtype.kind == "c" else drawn).astype(like.dtype)[()]
+
+
 @checked_keywords
-def check_grads(f: Callable[..., Any], args: tuple[Any, ...] | list[Any], order: int = 1, atol: float | None = None, rtol: float | None = None) -> None:
+def check_grads(
+    f: Callable[..., Any],
+    args: tuple[Any, ...] | list[Any],
+    order: int = 1,
+    atol: float | None = None,
+    rtol: float | None = None,
+    modes: tuple[str, ...] | list[str] = ("fwd", "rev"),
+) -> None:
     """Compare the derivatives of a function with central differences of its values.
 
     Parameters
@@ -777,49 +792,66 @@ def check_grads(f: Callable[..., Any], args: tuple[Any, ...] | list[Any], order:
     f : callable
         The function.
     args : tuple or list
-        Its arguments: numbers and arrays of floats or complex numbers.
+        Its arguments: numbers and arrays of floats or complex numbers, and structures of these.
     order : int, default 1
         The highest derivative that is checked.
     atol, rtol : float, optional
         Tolerances; by default those of the differences in the precision of the arguments.
+    modes : tuple of str, default ("fwd", "rev")
+        What is checked: forward mode, reverse mode.
 
     Raises
     ------
     AssertionError
         They differ.
+    ValueError
+        There is no such mode.
 
     Notes
     -----
-    Each derivative is checked in forward mode, in one direction, which is drawn from a fixed seed.
+    Each derivative is checked in one direction, and pulled back for one cotangent, which are drawn from a fixed seed. Higher
+    derivatives are those of the derivative in forward mode.
 
     Examples
     --------
     >>> ingot.check_grads(lambda x: np.sin(x) * x, (1.0,), order=2)
     """
+    if not modes or not {*modes} <= {"fwd", "rev"}:
+        raise ValueError(f"modes are 'fwd' and 'rev', not {modes!r}")
     rng = np.random.default_rng(0)
 
     def drawn(x: Any) -> Any:
-        at = np.asarray(x)
-        t = rng.standard_normal(at.shape)
-        if at.dtype.kind == "c":
-            t = t + 1j * rng.standard_normal(at.shape)
-        return t.astype(at.dtype)[()]
+        return _drawn(rng, np.asarray(x))
 
-    at = [np.array(x)[()] for x in args]
-    precision = max(np.finfo(np.asarray(x).dtype).eps for x in at)
+    def copied(x: Any) -> Any:
+        return np.array(x)[()]
+
+    at = tree_map(copied, tuple(args))
+    precision = max(np.finfo(np.asarray(x).dtype).eps for x in leaves(at))
     step = float(precision ** (1 / 3))
     tolerance = 40 * step**2
-    directions = tuple(drawn(x) for x in at)
+    directions = tree_map(drawn, at)
 
     def moved(by: float) -> Any:
-        return f(*(np.asarray(x + np.asarray(by * d, np.asarray(x).dtype))[()] for x, d in zip(at, directions, strict=True)))
+        return f(*tree_map(lambda x, d: np.asarray(x + np.asarray(by * d, np.asarray(x).dtype))[()], at, directions))
 
-    _, tangents = jvp(f, tuple(np.array(x)[()] for x in at), directions)
-    differences = leaves(moved(step)), leaves(moved(-step))
-    for high, low, tangent in zip(*differences, leaves(tangents), strict=True):
-        expected = (np.asarray(high) - np.asarray(low)) / (2 * step)
+    def compare(found: Any, expected: Any) -> None:
         size = max(1.0, float(np.max(np.abs(expected), initial=0.0)))
-        np.testing.assert_allclose(tangent, expected, rtol=rtol or tolerance, atol=atol or tolerance * size)
+        np.testing.assert_allclose(
+            found, expected, rtol=tolerance if rtol is None else rtol, atol=tolerance * size if atol is None else atol
+        )
+
+    differences = [(np.asarray(high) - np.asarray(low)) / (2 * step) for high, low in zip(leaves(moved(step)), leaves(moved(-step)), strict=True)]
+    if "fwd" in modes:
+        for tangent, expected in zip(leaves(jvp(f, tree_map(copied, at), directions)[1]), differences, strict=True):
+            compare(tangent, expected)
+    if "rev" in modes:
+        value, pull = vjp(f, *tree_map(copied, at))
+        cotangents = tree_map(drawn, value)
+        pairs = zip(leaves(cotangents), differences, strict=True)
+        along = sum(float(np.sum(np.real(c * d))) for c, d in pairs)
+        back = sum(float(np.sum(np.real(np.asarray(c) * d))) for c, d in zip(leaves(pull(cotangents)), leaves(directions), strict=True))
+        compare(back, np.asarray(along))
     if order > 1:
         count = len(at)
-        check_grads(lambda *x: jvp(f, x[:count], x[count:])[1], at + list(directions), order - 1, atol, rtol)
+        check_grads(lambda *x: jvp(f, x[:count], x[count:])[1], [*at, *directions], order - 1, atol, rtol, modes)

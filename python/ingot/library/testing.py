@@ -1,0 +1,381 @@
+"""`ingot.testing`: what is asserted of arrays and structures of values. Run by Python, or compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import primitives
+from .structures import leaves, structure
+
+
+def assert_shapes(shapes: str, *arrays: Any, **sizes: int) -> None:
+    """Raise AssertionError unless arrays have these shapes, in which a name is one length wherever it is.
+
+    Parameters
+    ----------
+    shapes : str
+        A shape for each array, as in signatures of generalised ufuncs: ``"(n,3),(n),()"`` of names, numbers and ``_`` for any
+        length; ``...`` at the beginning of a shape is any number of axes.
+    *arrays : array_like
+        The arrays.
+    **sizes : int
+        Lengths of names that are known.
+
+    Raises
+    ------
+    AssertionError
+        A shape is another one.
+    ValueError
+        `shapes` is not spelled so, or not for so many arrays.
+
+    See Also
+    --------
+    assert_ranks, assert_dtypes
+
+    Examples
+    --------
+    >>> from ingot import testing
+    >>> testing.assert_shapes("(n,3),(n)", np.zeros((5, 3)), np.zeros(5))
+    >>> testing.assert_shapes("(n,3),(n)", np.zeros((5, 3)), np.zeros(4))
+    Traceback (most recent call last):
+    AssertionError: argument 1 has the shape (4,), not (n): n is 5
+    """
+    spelled = _shapes_of(shapes)
+    if len(spelled) != len(arrays):
+        raise ValueError(f"{len(spelled)} shapes for {len(arrays)} arrays: {shapes!r}")
+    known = dict(sizes)
+    for k in range(len(arrays)):
+        shape = np.shape(arrays[k])
+        names = spelled[k]
+        is_open = len(names) > 0 and names[0] == "..."
+        if is_open:
+            names = names[1:]
+        if len(names) != len(shape) if not is_open else len(names) > len(shape):
+            raise AssertionError(f"argument {k} has the shape {shape}, not ({','.join(spelled[k])})")
+        for name, length in zip(names, shape[len(shape) - len(names) :]):
+            if name.isdigit():
+                if length != int(name):
+                    raise AssertionError(f"argument {k} has the shape {shape}, not ({','.join(spelled[k])})")
+            elif name in known:
+                if length != known[name]:
+                    raise AssertionError(f"argument {k} has the shape {shape}, not ({','.join(spelled[k])}): {name} is {known[name]}")
+            elif name != "_":
+                known[name] = length
+
+
+def _shapes_of(text: str) -> list[list[str]]:
+    """The names of the axes of each array."""
+    bare = text.replace(" ", "")
+    found = [[name for name in part.split(",") if part != ""] for part in bare.removeprefix("(").removesuffix(")").split("),(")]
+    names = [name for part in found for name in (part[1:] if part[:1] == ["..."] else part)]
+    if not (bare.startswith("(") and bare.endswith(")") and all([name.isdigit() or name.isidentifier() for name in names])):
+        raise ValueError(f"shapes are spelled as in '(n,3),(n),()', not {text!r}")
+    return found
+
+
+def assert_ranks(ranks: Any, *arrays: Any) -> None:
+    """Raise AssertionError unless arrays have so many axes.
+
+    Parameters
+    ----------
+    ranks : int or tuple of int
+        The number of axes; with a tuple, any of these.
+    *arrays : array_like
+        The arrays.
+
+    Raises
+    ------
+    AssertionError
+        An array has another number of axes.
+
+    See Also
+    --------
+    assert_shapes
+
+    Examples
+    --------
+    >>> from ingot import testing
+    >>> testing.assert_ranks((0, 2), 1.5, np.zeros((2, 3)))
+    """
+    wanted = ranks if isinstance(ranks, tuple) else (ranks,)
+    for k in range(len(arrays)):
+        if np.ndim(arrays[k]) not in wanted:
+            raise AssertionError(f"argument {k} has {np.ndim(arrays[k])} axes, not {' or '.join([str(rank) for rank in wanted])}")
+
+
+def assert_dtypes(dtype: Any, *trees: Any) -> None:
+    """Raise AssertionError unless all arrays have a dtype, or one of a kind.
+
+    Parameters
+    ----------
+    dtype : dtype or type
+        A dtype, or an abstract type of NumPy's: ``np.floating``.
+    *trees : object
+        Arrays and numbers, and structures of these.
+
+    Raises
+    ------
+    AssertionError
+        An array has another dtype.
+
+    See Also
+    --------
+    assert_shapes
+
+    Examples
+    --------
+    >>> from ingot import testing
+    >>> testing.assert_dtypes(np.float32, {"w": np.zeros(3, np.float32), "b": np.float32(1)})
+    >>> testing.assert_dtypes(np.floating, np.zeros(3, np.float32), 1.0)
+    """
+    for k in range(len(trees)):
+        found = leaves(trees[k])
+        for i in range(len(found)):
+            own = np.asarray(found[i]).dtype
+            if not np.issubdtype(own, dtype):
+                raise AssertionError(f"argument {k}{_place(structure(trees[k]), i)} is {own.name}, not {_name_of(dtype)}")
+
+
+def _name_of(dtype: Any) -> str:
+    for kind in (np.number, np.inexact, np.floating, np.complexfloating, np.integer, np.signedinteger, np.unsignedinteger, np.generic):
+        if dtype is kind:
+            return kind.__name__
+    return np.dtype(dtype).name
+
+
+def _place(shape: Any, number: int) -> str:
+    """Where the leaf of a number is in a structure, as Python spells it."""
+    if shape.kind is None:
+        return ""
+    before = 0
+    for k in range(len(shape.children)):
+        child = shape.children[k]
+        if number < before + child.num_leaves:
+            inner = _place(child, number - before)
+            if shape.kind is dict:
+                return f"[{shape.aux[k]!r}]{inner}"
+            rules = primitives.rules_of(shape.kind)
+            if rules is not None and len(rules) == 0:
+                return f".{shape.kind._fields[k]}{inner}"
+            if rules is not None and rules[0] is None:
+                return f".{shape.aux[k]}{inner}"
+            return f"[{k}]{inner}"
+        before += child.num_leaves
+    return ""
+
+
+def assert_finite(*trees: Any) -> None:
+    """Raise AssertionError where a number is infinite or NaN.
+
+    Parameters
+    ----------
+    *trees : object
+        Arrays and numbers, and structures of these.
+
+    Raises
+    ------
+    AssertionError
+        A number is not finite.
+
+    See Also
+    --------
+    assert_no_nan : Infinite numbers may be there.
+
+    Examples
+    --------
+    >>> from ingot import testing
+    >>> testing.assert_finite({"w": np.array([1.0, np.inf])})
+    Traceback (most recent call last):
+    AssertionError: argument 0['w'] is inf at [1]; 1 of 2 numbers are not finite
+    """
+    for k in range(len(trees)):
+        found = leaves(trees[k])
+        for i in range(len(found)):
+            x = np.asarray(found[i])
+            if x.dtype.kind in "fc" and not np.isfinite(x).all():
+                raise AssertionError(f"argument {k}{_place(structure(trees[k]), i)} {_wrong(x, np.isfinite(x), 'finite')}")
+
+
+def assert_no_nan(*trees: Any) -> None:
+    """Raise AssertionError where a number is NaN.
+
+    Parameters
+    ----------
+    *trees : object
+        Arrays and numbers, and structures of these.
+
+    Raises
+    ------
+    AssertionError
+        A number is NaN.
+
+    See Also
+    --------
+    assert_finite
+
+    Examples
+    --------
+    >>> from ingot import testing
+    >>> testing.assert_no_nan(np.inf, np.array([1.0, 2.0]))
+    """
+    for k in range(len(trees)):
+        found = leaves(trees[k])
+        for i in range(len(found)):
+            x = np.asarray(found[i])
+            if x.dtype.kind in "fc" and np.isnan(x).any():
+                raise AssertionError(f"argument {k}{_place(structure(trees[k]), i)} {_wrong(x, ~np.isnan(x), 'numbers')}")
+
+
+def _wrong(x: Any, are_right: Any, what: str) -> str:
+    """What is wrong with the numbers of an array, and where the first one is."""
+    places = np.flatnonzero(~are_right)
+    return f"is {x.ravel()[places[0]]}{_at(x, places[0])}; {len(places)} of {x.size} numbers are not {what}"
+
+
+def _at(x: Any, place: Any) -> str:
+    """An index in C order as Python spells it."""
+    if x.ndim == 0:
+        return ""
+    index = np.unravel_index(place, x.shape)
+    text = f"{index[0]}"
+    for i in index[1:]:
+        text = f"{text}, {i}"
+    return f" at [{text}]"
+
+
+def assert_trees_equal(*trees: Any) -> None:
+    """Raise AssertionError unless all structures are equal: their containers, dtypes, shapes and values.
+
+    Parameters
+    ----------
+    *trees : object
+        Structures of arrays, numbers and other values.
+
+    Raises
+    ------
+    AssertionError
+        One differs from the first, which is taken for what is expected.
+
+    See Also
+    --------
+    assert_trees_close : Values may differ by little.
+
+    Notes
+    -----
+    NaN is equal to NaN, and -0.0 to 0.0. A number of Python's has the dtype that NumPy gives it: 1.0 is equal to ``np.float64(1)``
+    and not to ``np.float32(1)``.
+
+    Examples
+    --------
+    >>> from ingot import testing
+    >>> testing.assert_trees_equal({"a": np.array([1.0, np.nan])}, {"a": np.array([1.0, np.nan])})
+    >>> testing.assert_trees_equal((1.0, [2]), (1.0, [3]))
+    Traceback (most recent call last):
+    AssertionError: argument 1[1][0] is 3, not 2
+    """
+    for k in range(1, len(trees)):
+        _need_same_structure(k, trees[k], trees[0])
+        pairs = list(zip(leaves(trees[k]), leaves(trees[0])))
+        for i in range(len(pairs)):
+            place = f"argument {k}{_place(structure(trees[0]), i)}"
+            if _are_arrays(*pairs[i], place):
+                x, y = np.asarray(pairs[i][0]), np.asarray(pairs[i][1])
+                equal = (x == y) | ((x != x) & (y != y))
+                if not equal.all():
+                    raise AssertionError(f"{place} {_difference(x, y, equal)}")
+
+
+def assert_trees_close(*trees: Any, rtol: float | None = None, atol: float = 0.0) -> None:
+    """Raise AssertionError unless all structures have equal containers, dtypes and shapes, and values that differ by little.
+
+    Parameters
+    ----------
+    *trees : object
+        Structures of arrays, numbers and other values.
+    rtol : float, optional
+        How much numbers may differ, relative to those of the first structure; by default the square root of the dtype's `eps`:
+        1.5e-8 for float64, 3.5e-4 for float32.
+    atol : float, default 0
+        How much they may differ besides.
+
+    Raises
+    ------
+    AssertionError
+        One differs from the first, which is taken for what is expected.
+
+    See Also
+    --------
+    assert_trees_equal
+
+    Notes
+    -----
+    Integers and bools, NaN and infinite numbers have to be equal.
+
+    Examples
+    --------
+    >>> from ingot import testing
+    >>> testing.assert_trees_close([np.array([1.0, 2.0])], [np.array([1.0, 2.0 + 1e-12])])
+    >>> testing.assert_trees_close([np.array([1.0, 2.0])], [np.array([1.0, 2.1])])
+    Traceback (most recent call last):
+    AssertionError: argument 1[0] is 2.1 at [1], not 2.0; 1 of 2 numbers differ
+    """
+    for k in range(1, len(trees)):
+        _need_same_structure(k, trees[k], trees[0])
+        pairs = list(zip(leaves(trees[k]), leaves(trees[0])))
+        for i in range(len(pairs)):
+            place = f"argument {k}{_place(structure(trees[0]), i)}"
+            if _are_arrays(*pairs[i], place):
+                x, y = np.asarray(pairs[i][0]), np.asarray(pairs[i][1])
+                if x.dtype.kind in "fc":
+                    relative = float(np.finfo(x.dtype).eps) ** 0.5 if rtol is None else rtol
+                    close = np.isclose(x, y, rtol=relative, atol=atol, equal_nan=True)
+                else:
+                    close = x == y
+                if not close.all():
+                    raise AssertionError(f"{place} {_difference(x, y, close)}")
+
+
+def _need_same_structure(k: int, tree: Any, first: Any) -> None:
+    own = structure(tree)
+    other = structure(first)
+    if own != other:
+        raise AssertionError(f"argument {k} has another structure than argument 0: {_text_of(own)}, not {_text_of(other)}")
+
+
+def _text_of(shape: Any) -> str:
+    """A structure, with * for its leaves."""
+    if shape.kind is None:
+        return "*"
+    parts = [_text_of(child) for child in shape.children]
+    if shape.kind is tuple:
+        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+    if shape.kind is list:
+        return f"[{', '.join(parts)}]"
+    if shape.kind is dict:
+        return "{" + ", ".join([f"{key!r}: {part}" for key, part in zip(shape.aux, parts)]) + "}"
+    return "None" if shape.kind is type(None) else f"{shape.kind.__name__}({', '.join(parts)})"
+
+
+def _are_arrays(actual: Any, expected: Any, place: str) -> bool:
+    """Whether two leaves are arrays or numbers, whose dtypes and shapes are equal; raises where leaves differ in what they are."""
+    numbers = (np.ndarray, np.generic, bool, int, float, complex)
+    if not isinstance(actual, numbers) or not isinstance(expected, numbers):
+        if isinstance(actual, numbers) or isinstance(expected, numbers) or not actual == expected:
+            raise AssertionError(f"{place} is {actual!r}, not {expected!r}")
+        return False
+    x, y = np.asarray(actual), np.asarray(expected)
+    if x.dtype != y.dtype:
+        raise AssertionError(f"{place} is {x.dtype.name}, not {y.dtype.name}")
+    if x.shape != y.shape:
+        raise AssertionError(f"{place} has the shape {x.shape}, not {y.shape}")
+    return True
+
+
+def _difference(x: Any, y: Any, equal: Any) -> str:
+    places = np.flatnonzero(~np.asarray(equal))
+    first = places[0]
+    if x.ndim == 0:
+        return f"is {x[()]}, not {y[()]}"
+    return f"is {x.ravel()[first]}{_at(x, first)}, not {y.ravel()[first]}; {len(places)} of {x.size} numbers differ"
