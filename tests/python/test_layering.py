@@ -127,6 +127,7 @@ PYTHON_PLAN: dict[str, set[str]] = {
     "random": {"_operations"},
     "parallel": {"_operations"},
     "lax": {"_transforms"},
+    "einshape": {"library"},
     "testing": {"_transforms"},
     "_ahead": {"_calls"},
     "tour": {"_calls", "lax", "random"},
