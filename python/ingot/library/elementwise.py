@@ -222,6 +222,8 @@ def between(a: Any, low: Any, high: Any, out: Any) -> Any:
         return np.minimum(x, high, out=out)
     if high is None:
         return np.maximum(x, low, out=out)
+    low = np.asarray(low) if isinstance(low, (list, tuple)) else low
+    high = np.asarray(high) if isinstance(high, (list, tuple)) else high
     x = x.astype(np.result_type(x, low, high))
     return finished(np.minimum(np.maximum(x, low), high), out, True, "clip")
 
