@@ -28,8 +28,8 @@ Measure
     profile; the method `explain` of compiled functions
 Modules
     cuda (kernels), einshape (reshapes by formulas), lax (control flow), mpi (ranks that fail, ranks that are simulated),
-    numpy (NumPy's functions, compiled), parallel (functions of all elements), random (keys), testing (assertions),
-    tree (structures), types (types of signatures)
+    numpy (NumPy's functions, compiled), optimize (minima, fits, roots), parallel (functions of all elements), random (keys),
+    testing (assertions), tree (structures), types (types of signatures)
 
 In a terminal `python -m ingot info` shows what was built and what machine it sees, and
 `python -m ingot check FILE` which functions of a file compile. The manual is in `docs/`.
@@ -42,7 +42,7 @@ import time as _time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import cuda, einshape, lax, mpi, numpy, parallel, random, testing, tree, types
+    from . import cuda, einshape, lax, mpi, numpy, optimize, parallel, random, testing, tree, types
     from ._ahead.export import export
     from ._arrays.array import Array, from_dlpack
     from ._arrays.graph import Graph, graph
@@ -137,7 +137,7 @@ _MODULES = {
 }
 """Where names are defined: each module is loaded when a name of it is first asked for."""
 _PLACES = {name: module for module, names in _MODULES.items() for name in names.split()}
-_SUBMODULES = ("cuda", "einshape", "lax", "mpi", "numpy", "parallel", "random", "testing", "tree", "types")
+_SUBMODULES = ("cuda", "einshape", "lax", "mpi", "numpy", "optimize", "parallel", "random", "testing", "tree", "types")
 
 
 def _wait_for_imports() -> None:
@@ -309,6 +309,7 @@ __all__ = [
     "memory",
     "mpi",
     "njit",
+    "optimize",
     "parallel",
     "pmap",
     "pmax",

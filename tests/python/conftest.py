@@ -18,7 +18,7 @@ import pytest
 import without_softgpu
 
 HAS_SOFTGPU = not without_softgpu.is_missing()
-USERS = ("test_language", "test_numpy", "test_cache", "test_derivative", "test_gradient", "test_batching", "test_semantics_arrays", "test_large_containers")
+USERS = ("test_language", "test_numpy", "test_cache", "test_derivative", "test_gradient", "test_batching", "test_semantics_arrays", "test_large_containers", "test_optimize")
 """Tests of these files run as programs of users do, with the cache on disk and both tiers; all others with full code and no
 cache, since tests specify what is compiled when. Variables of the environment come before both."""
 OF_USERS = {name: "on" for name in ("INGOT_CACHE", "INGOT_TIERS") if name not in os.environ and "INGOT_ON_DEVICE" not in os.environ}

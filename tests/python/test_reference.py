@@ -17,8 +17,8 @@ import pytest
 
 MODULES = (
     "ingot ingot.cuda ingot.cuda.atomic ingot.cuda.blas ingot.cuda.cg ingot.cuda.const ingot.cuda.fft ingot.cuda.local ingot.cuda.rand "
-    "ingot.cuda.random ingot.cuda.shared ingot.cuda.solver ingot.cuda.sparse ingot.einshape ingot.lax ingot.mpi ingot.parallel ingot.random ingot.testing ingot.tree "
-    "ingot.types"
+    "ingot.cuda.random ingot.cuda.shared ingot.cuda.solver ingot.cuda.sparse ingot.einshape ingot.lax ingot.mpi ingot.optimize ingot.parallel ingot.random "
+    "ingot.testing ingot.tree ingot.types"
 ).split()
 RESULTS = """
     ingot._reports.explanation.Explanation ingot._calls.function.Function ingot._vectorize.guvectorize.GUFunction ingot._profile.functions.Region
@@ -27,7 +27,7 @@ RESULTS = """
 """Classes of what public functions return, which have no public name."""
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "reference" / "api"
 SECTIONS = ["Parameters", "Attributes", "Returns", "Yields", "Raises", "See Also", "Notes", "Examples"]
-WITH_EXAMPLES = ("ingot", "ingot.einshape", "ingot.lax", "ingot.mpi", "ingot.parallel", "ingot.random", "ingot.testing", "ingot.tree")
+WITH_EXAMPLES = ("ingot", "ingot.einshape", "ingot.lax", "ingot.mpi", "ingot.optimize", "ingot.parallel", "ingot.random", "ingot.testing", "ingot.tree")
 """Modules of which each function has an example."""
 WITHOUT_EXAMPLES = {"ingot.DeviceError", "ingot.InternalError", "ingot.TypeChangeError", "ingot.Graph"}
 

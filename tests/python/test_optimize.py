@@ -1,0 +1,279 @@
+"""`ingot.optimize` against SciPy's solvers: where they end, that they end, and what they return where they do not; docs/guides/optimise.md."""
+
+import dataclasses
+import pickle
+
+import ingot
+import numpy as np
+import pytest
+import scipy.optimize
+from ingot import optimize
+
+
+def rosenbrock(x):
+    return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def beale(x):
+    return (1.5 - x[0] + x[0] * x[1]) ** 2 + (2.25 - x[0] + x[0] * x[1] ** 2) ** 2 + (2.625 - x[0] + x[0] * x[1] ** 3) ** 2
+
+
+def stretched(x):
+    return np.sum(np.logspace(0, 4, len(x)) * (x - 1) ** 2)
+
+
+def barrier(x):  # NaN where x < 0
+    return np.sum(x - 0.1 * np.log(x))
+
+
+SMOOTH = {"rosenbrock": (rosenbrock, np.full(10, -1.0)), "beale": (beale, np.ones(2)), "stretched": (stretched, np.zeros(20)), "barrier": (barrier, np.full(3, 5.0))}
+MINIMA = {"rosenbrock": np.ones(10), "beale": np.array([3.0, 0.5]), "stretched": np.ones(20), "barrier": np.full(3, 0.1)}
+QUASI_NEWTON = [optimize.bfgs, optimize.lbfgs]
+
+
+@pytest.mark.parametrize("solver", QUASI_NEWTON, ids=["bfgs", "lbfgs"])
+@pytest.mark.parametrize("name", SMOOTH)
+def test_minima(name, solver):
+    f, x0 = SMOOTH[name]
+    for dtype, error in ((np.float64, 1e-4), (np.float32, 3e-2)):
+        result = solver(f, x0.astype(dtype))
+        assert result.success and result.status == 0 and result.x.dtype == result.gradient.dtype == dtype
+        assert abs(result.gradient).max() <= np.finfo(dtype).eps ** (1 / 3)
+        np.testing.assert_allclose(result.x, MINIMA[name], atol=error)
+    if name != "barrier":
+        method = "BFGS" if solver is optimize.bfgs else "L-BFGS-B"
+        theirs = scipy.optimize.minimize(ingot.value_and_grad(f), x0, jac=True, method=method)
+        assert result.fun <= theirs.fun + 1e-3 and result.evaluations <= 3 * theirs.nfev
+
+
+@pytest.mark.parametrize("solver", QUASI_NEWTON, ids=["bfgs", "lbfgs"])
+def test_what_has_no_minimum_ends(solver):
+    x0 = np.array([1.0, 0.3])
+    down = solver(lambda x: -np.sum(x), x0)
+    assert not down.success and down.status == 2 and down.evaluations < 200
+    kink = solver(lambda x: np.sum(np.abs(x)), x0)
+    assert not kink.success and kink.fun < 1.3 and kink.message == "no better point was found in the direction of the step"
+    nan = solver(lambda x: np.sum(np.sqrt(x)), -x0)
+    assert nan.status == 3 and nan.iterations == 0 and np.array_equal(nan.x, -x0)
+    flat = solver(lambda x: 0 * np.sum(x), x0)
+    assert flat.success and flat.iterations == 0
+    few = solver(rosenbrock, x0, iterations=3)
+    assert not few.success and few.status == 1 and few.iterations == 3 and few.message == "all iterations were used"
+
+
+def test_points_are_numbers_and_structures():
+    number = optimize.bfgs(lambda x: (x - 3) ** 2, 0.0)
+    assert number.x == pytest.approx(3, abs=1e-6)
+    whole = optimize.lbfgs(lambda p, y: (p["a"] - 3) ** 2 + np.sum((p["b"][0] - y) ** 2), {"a": 0, "b": [np.zeros((2, 2))]}, (np.ones((2, 2)),))
+    assert whole.x["a"] == pytest.approx(3, abs=1e-5) and whole.x["b"][0] == pytest.approx(np.ones((2, 2)), abs=1e-5)
+    with pytest.raises(TypeError, match="real numbers, not of complex128"):
+        optimize.bfgs(lambda x: abs(x), 1j)
+    with pytest.raises(ValueError, match="memory is a number of steps"):
+        optimize.lbfgs(rosenbrock, np.zeros(2), memory=0)
+
+
+T = np.linspace(0, 1, 30)
+DECAY = 2 * np.exp(-3 * T) + 0.5 + 0.01 * np.random.default_rng(1).normal(size=30)
+
+
+def decay(p, t, y):
+    return p[0] * np.exp(-p[1] * t) + p[2] - y
+
+
+def kowalik(x, u, y):
+    return y - x[0] * (u * u + u * x[1]) / (u * u + u * x[2] + x[3])
+
+
+U = np.array([4, 2, 1, 0.5, 0.25, 0.167, 0.125, 0.1, 0.0833, 0.0714, 0.0625])
+Y = np.array([0.1957, 0.1947, 0.1735, 0.16, 0.0844, 0.0627, 0.0456, 0.0342, 0.0323, 0.0235, 0.0246])
+SQUARES = {
+    "decay": (decay, [1.0, 1.0, 0.0], (T, DECAY)),
+    "kowalik": (kowalik, [0.25, 0.39, 0.415, 0.39], (U, Y)),
+    "rosenbrock": (lambda x: np.array([10 * (x[1] - x[0] ** 2), 1 - x[0]]), [-1.2, 1.0], ()),
+    "powell": (lambda x: np.array([x[0] + 10 * x[1], 5**0.5 * (x[2] - x[3]), (x[1] - 2 * x[2]) ** 2, 10**0.5 * (x[0] - x[3]) ** 2]), [3.0, -1, 0, 1], ()),
+}
+
+
+@pytest.mark.parametrize("solver", [optimize.levenberg_marquardt, optimize.gauss_newton], ids=["levenberg_marquardt", "gauss_newton"])
+@pytest.mark.parametrize("name", SQUARES)
+def test_least_squares(name, solver):
+    f, x0, args = SQUARES[name]
+    theirs = scipy.optimize.least_squares(f, x0, jac=ingot.jacfwd(f), args=args, method="lm", ftol=1e-12, xtol=1e-12, gtol=1e-12)
+    for dtype, error in ((np.float64, 2e-4), (np.float32, 3e-2)):
+        result = solver(f, np.array(x0, dtype), tuple(arg.astype(dtype) for arg in args))
+        assert result.success and result.x.dtype == dtype and result.fun.dtype == dtype
+        assert result.fun == pytest.approx(theirs.cost, rel=1e-4, abs=1e-11)
+        np.testing.assert_allclose(result.x, theirs.x, rtol=error, atol=2e-3)
+
+
+def test_least_squares_that_are_not_determined():
+    for solver in (optimize.levenberg_marquardt, optimize.gauss_newton):
+        result = solver(lambda x: np.array([x[0] + x[1] - 2, 2 * x[0] + 2 * x[1] - 4, 0 * x[2]]), np.array([5.0, 1.0, 7.0]))
+        assert result.success and result.fun < 1e-20 and result.x[2] == 7
+    assert optimize.levenberg_marquardt(lambda x: np.log(x) ** 0, np.ones(2)).success
+    assert optimize.levenberg_marquardt(lambda x: np.log(x), -np.ones(2)).status == 3
+
+
+def test_gauss_newton_far_from_the_minimum_does_not_claim_success():
+    def freudenstein(x):
+        return np.array([-13 + x[0] + ((5 - x[1]) * x[1] - 2) * x[1], -29 + x[0] + ((x[1] + 1) * x[1] - 14) * x[1]])
+
+    x0 = np.array([0.5, -2.0])
+    result = optimize.gauss_newton(freudenstein, x0)
+    assert not result.success and result.fun > 29
+    assert optimize.levenberg_marquardt(freudenstein, x0).fun == pytest.approx(24.4921, abs=1e-4)
+
+
+class TestRoots:
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    def test_both_find_what_scipy_finds(self, dtype):
+        def f(x):
+            return np.cos(x) - x
+
+        theirs = scipy.optimize.brentq(f, 0, 1, xtol=1e-16)
+        for result in (optimize.bisection(f, dtype(0), dtype(1)), optimize.newton(f, dtype(0.5))):
+            assert result.success and result.x.dtype == dtype and abs(result.x - theirs) <= 4 * np.finfo(dtype).eps
+
+    @pytest.mark.parametrize(
+        ("f", "low", "high", "x"),
+        [
+            (lambda x: x * x - 2, 0, 2, 2**0.5),
+            (lambda x: x - 0.3, 1.0, 0.0, 0.3),
+            (lambda x: x - 1, 0.0, 1.0, 1.0),
+            (lambda x: x, -1.0, 1e300, 0.0),
+            (lambda x: x + 1e-300, -1e308, 1e308, -1e-300),
+            (lambda x: -1.0 if x < 0.25 else 1.0, 0.0, 1.0, 0.25),
+        ],
+    )
+    def test_bisection(self, f, low, high, x):
+        result = optimize.bisection(f, low, high)
+        assert result.success and result.x == pytest.approx(x, rel=1e-15)
+
+    def test_bisection_that_finds_nothing(self):
+        same = optimize.bisection(lambda x: x * x + 1, 0.0, 1.0)
+        assert same.status == 4 and np.isnan(same.x) and same.message == "the function has the same sign at both ends"
+        assert optimize.bisection(lambda x: np.log(x), -1.0, 2.0).status == 3
+        assert optimize.bisection(lambda x: x, -np.inf, 1.0).status == 3
+        few = optimize.bisection(lambda x: x - 0.3, 0.0, 1.0, iterations=5)
+        assert few.status == 1 and abs(few.x - 0.3) < 1 / 16
+        assert abs(optimize.bisection(lambda x: x - 0.3, 0.0, 1.0, tol=1e-3).x - 0.3) < 1e-3
+
+    def test_newton_of_systems(self):
+        circle = optimize.newton(lambda x: np.array([x[0] ** 2 + x[1] ** 2 - 4, x[0] - x[1]]), np.array([1.0, 2.0]))
+        assert circle.success and circle.x == pytest.approx([2**0.5, 2**0.5])
+        parallel = optimize.newton(lambda x: np.array([x[0] + x[1] - 4, 2 * x[0] + 2 * x[1]]), np.array([1.0, 2.0]))
+        assert parallel.status == 2 and parallel.iterations == 0
+
+    def test_newton_that_would_diverge(self):
+        assert optimize.newton(lambda x: np.arctan(x), 20.0).x == 0
+        assert optimize.newton(lambda x: np.log(x), 5.0).x == 1
+        assert optimize.newton(lambda x: x * x + 1, 0.5).status == 2
+        assert optimize.newton(lambda x: np.log(x), -0.5).status == 3
+
+    def test_derivatives_of_roots(self):
+        root = ingot.grad(lambda a: optimize.newton(lambda x, a: x * x - a, 3.0, (a,)).x)
+        assert root(2.0) == pytest.approx(0.5 / 2**0.5)
+        with pytest.raises(ingot.UnsupportedError, match="a derivative of `ingot.optimize.bisection`"):
+            ingot.grad(lambda a: optimize.bisection(lambda x, a: x * x - a, 0.0, 9.0, (a,)).x)(2.0)
+
+
+def test_projected_gradient():
+    bounds = optimize.projected_gradient(rosenbrock, lambda x: np.clip(x, -0.5, 0.5), np.array([-1.2, 1.0]))
+    theirs = scipy.optimize.minimize(ingot.value_and_grad(rosenbrock), [-0.5, 0.5], jac=True, bounds=[(-0.5, 0.5)] * 2)
+    assert bounds.success and bounds.x == pytest.approx(theirs.x, abs=1e-5)
+    ball = optimize.projected_gradient(lambda x: np.sum((x - 3) ** 2), lambda x: x / max(1.0, np.sqrt(np.sum(x * x))), np.zeros(3, np.float32))
+    assert ball.success and ball.x.dtype == np.float32 and ball.x == pytest.approx(3**-0.5)
+    down = optimize.projected_gradient(lambda x: -np.sum(x), lambda x: x, np.zeros(3))
+    assert down.status == 1 and down.iterations == 1000
+    assert optimize.projected_gradient(lambda x: np.sum(np.sqrt(x)), lambda x: x, -np.ones(3)).status == 3
+
+
+@dataclasses.dataclass
+class Line:
+    slope: object
+    offset: object
+
+
+def loss(line, x):
+    return np.mean((line.slope * x + line.offset - 3 * x - 1) ** 2)
+
+
+@pytest.mark.parametrize("rule", [optimize.GradientDescent(0.05), optimize.Momentum(0.01), optimize.Momentum(0.01, 0.9, True), optimize.Adam(0.1)], ids=repr)
+def test_rules(rule):
+    x = np.arange(4.0)
+    result = optimize.descend(rule, loss, Line(np.zeros(1), 0.0), (x,), tol=1e-6)
+    assert result.success and type(result.x) is Line
+    assert result.x.slope == pytest.approx([3], abs=1e-4) and result.x.offset == pytest.approx(1, abs=1e-4)
+    line, state = Line(np.zeros(1), 0.0), rule.start(Line(np.zeros(1), 0.0))
+    for _ in range(result.iterations):
+        line, state = rule.step(line, ingot.grad(loss)(line, x), state)
+    assert line.slope == pytest.approx(result.x.slope, rel=1e-12)
+    assert optimize.descend(rule, lambda p: -np.sqrt(p), 0.5).status in (1, 3)
+
+
+def test_adam_is_the_papers():
+    rng = np.random.default_rng(0)
+    w, m, v = np.ones(3), np.zeros(3), np.zeros(3)
+    own, state = w, optimize.Adam(0.1).start(w)
+    for t in range(1, 6):
+        g = rng.normal(size=3)
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        w = w - 0.1 * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        own, state = optimize.Adam(0.1).step(own, g, state)
+    np.testing.assert_allclose(own, w, rtol=1e-14)
+
+
+class TestBatches:
+    """Each problem ends where it ends alone; one that fails leaves the others as they are."""
+
+    def test_bisection(self):
+        a, high = np.array([4.0, 2.0, 9.0, 100.0]), np.array([3.0, 3.0, 10.0, 5.0])
+        found = ingot.vmap(lambda a, high: optimize.bisection(lambda x, a: x * x - a, 0.0, high, (a,)))(a, high)
+        assert found.status.tolist() == [0, 0, 0, 4] and found.message[3] == "the function has the same sign at both ends"
+        np.testing.assert_allclose(found.x, [2, 2**0.5, 3, np.nan], rtol=1e-15)
+
+    def test_newton(self):
+        found = ingot.vmap(lambda a: optimize.newton(lambda x, a: x**3 - a, 3.0, (a,)))(np.array([1.0, 2.0, -8.0]))
+        assert found.success.all() and found.x == pytest.approx([1, 2 ** (1 / 3), -2])
+
+    def test_levenberg_marquardt(self):
+        curves = np.array([a * np.exp(-b * T) for a, b in ((1, 2), (3, 1), (2, 5), (np.nan, 1))])
+
+        def fit(y):
+            return optimize.levenberg_marquardt(lambda p, y: p[0] * np.exp(-p[1] * T) - y, np.ones(2), (y,))
+
+        found = ingot.vmap(fit)(curves)
+        assert found.success.tolist() == [True, True, True, False] and found.status[3] == 3
+        np.testing.assert_allclose(found.x[:3], [[1, 2], [3, 1], [2, 5]], rtol=1e-6)
+        for k in range(3):
+            np.testing.assert_allclose(found.x[k], fit(curves[k]).x, rtol=1e-9)
+
+    def test_bfgs(self):
+        found = ingot.vmap(lambda x: optimize.bfgs(rosenbrock, x))(np.array([[0.0, 0.0], [2.0, 3.0], [np.nan, 0.0]]))
+        assert found.success.tolist() == [True, True, False]
+        np.testing.assert_allclose(found.x[:2], np.ones((2, 2)), atol=1e-5)
+
+
+def test_inside_of_compiled_functions():
+    @ingot.jit
+    def nearest(points):
+        total = 0.0
+        for k in range(len(points)):
+            result = optimize.newton(lambda x, a: x * x - a, 1.0, (points[k],))
+            total += result.x if result.success else 0.0
+        return total
+
+    assert nearest(np.array([4.0, 9.0, -1.0])) == pytest.approx(5)
+
+
+def test_calls_with_other_numbers_compile_nothing():
+    f = ingot.jit(lambda x, a: optimize.bfgs(lambda x, a: np.sum((x - a) ** 2), x, (a,)).x)
+    with ingot.testing.limit_specialisations(f, optimize.lbfgs, most=2):
+        for a in (1.0, 2.0, 3.0):
+            assert f(np.zeros(2), a) == pytest.approx(np.full(2, a))
+            assert optimize.lbfgs(lambda x, a: np.sum((x - a) ** 2), np.zeros(2), (a,)).x == pytest.approx(np.full(2, a))
+
+
+def test_results_are_pickled_by_public_names():
+    result = pickle.loads(pickle.dumps(optimize.newton(lambda x: x - 1, 0.0)))
+    assert type(result) is optimize.Result and result.x == 1 and result.message == "converged"
