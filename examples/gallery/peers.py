@@ -151,6 +151,34 @@ def numpy_spirals(weights, points, labels, iterations, rate):
     return losses
 
 
+def numpy_neural_field(weights, places, heights, steps, rate):
+    """`neural_field.train` with the derivatives written by hand; all weights are one vector."""
+    a, p, b, q, c, r = weights
+    w = np.concatenate((a.ravel(), p, b.ravel(), q, c.ravel(), r))
+    mean, square, losses = np.zeros_like(w), np.zeros_like(w), np.empty(steps)
+    m, n = len(p), len(places)
+    ends = np.cumsum(np.array([2 * m, m, m * m, m, m]))
+    for k in range(steps):
+        a, p = w[: ends[0]].reshape(2, m), w[ends[0] : ends[1]]
+        b, q = w[ends[1] : ends[2]].reshape(m, m), w[ends[2] : ends[3]]
+        c, r = w[ends[3] : ends[4]].reshape(m, 1), w[ends[4] :]
+        before = 3 * (places @ a + p)
+        first = np.sin(before)
+        between = 3 * (first @ b + q)
+        second = np.sin(between)
+        error = second @ c + r - heights
+        losses[k] = np.mean(error * error)
+        d3 = 2 * error / n
+        d2 = (d3 @ c.T) * 3 * np.cos(between)
+        d1 = (d2 @ b.T) * 3 * np.cos(before)
+        weighed = ((places.T @ d1).ravel(), d1.sum(axis=0), (first.T @ d2).ravel(), d2.sum(axis=0), (second.T @ d3).ravel(), d3.sum(axis=0))
+        slopes = np.concatenate(weighed)
+        mean = 0.9 * mean + 0.1 * slopes
+        square = 0.999 * square + 0.001 * slopes * slopes
+        w = w - rate * (mean / (1 - 0.9 ** (k + 1))) / (np.sqrt(square / (1 - 0.999 ** (k + 1))) + 1e-8)
+    return losses
+
+
 # For JAX
 
 
@@ -415,6 +443,27 @@ def jax_spirals(weights, points, labels, iterations, rate):
 
     zeros = jax.tree.map(jnp.zeros_like, weights)
     return jax.lax.scan(step, (weights, zeros, zeros), jnp.arange(iterations))[1]
+
+
+def jax_neural_field(weights, places, heights, steps, rate):
+    import jax
+    import jax.numpy as jnp
+
+    def loss(weights):
+        a, p, b, q, c, r = weights
+        return jnp.mean((jnp.sin(3 * (jnp.sin(3 * (places @ a + p)) @ b + q)) @ c + r - heights) ** 2)
+
+    def step(state, n):
+        weights, mean, square = state
+        now, slopes = jax.value_and_grad(loss)(weights)
+        mean = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, mean, slopes)
+        square = jax.tree.map(lambda s, g: 0.999 * s + 0.001 * g * g, square, slopes)
+        first, second = 1 - 0.9 ** (n + 1), 1 - 0.999 ** (n + 1)
+        weights = jax.tree.map(lambda w, m, s: w - rate * (m / first) / (jnp.sqrt(s / second) + 1e-8), weights, mean, square)
+        return (weights, mean, square), now
+
+    zeros = jax.tree.map(jnp.zeros_like, weights)
+    return jax.lax.scan(step, (weights, zeros, zeros), jnp.arange(steps))[1]
 
 
 def jax_turing_patterns(u, v, steps, feed, kill):

@@ -12,13 +12,13 @@ FOLDER = Path(__file__).resolve().parent
 IMAGES = FOLDER.parents[1] / "docs" / "gallery" / "images"
 PROGRAMS = (
     "molecules", "vortex_street", "el_nino", "neurons", "cosmic_web", "denoise", "gravitational_wave", "pagerank", "ising", "options",
-    "disasters", "swing_up", "spirals", "turing_patterns",
+    "disasters", "swing_up", "spirals", "neural_field", "turing_patterns",
 )  # fmt: skip
 """In the order of the gallery."""
 
 SIZES = {"molecules": (8, 4.6), "vortex_street": (8, 4), "el_nino": (8, 3.2), "cosmic_web": (5.6, 4.6), "turing_patterns": (8, 4.1),
-         "denoise": (8, 3.9), "options": (9, 3), "spirals": (8, 4.2)}  # fmt: skip
-COLOURS = {"turing_patterns": 32, "denoise": 24, "gravitational_wave": 48}
+         "denoise": (8, 3.9), "options": (9, 3), "spirals": (8, 4.2), "neural_field": (9, 3)}  # fmt: skip
+COLOURS = {"turing_patterns": 32, "denoise": 24, "gravitational_wave": 48, "neural_field": 32}
 """Of pictures that are large otherwise."""
 
 THEMES = ("light", "dark")

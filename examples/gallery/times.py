@@ -43,6 +43,7 @@ import el_nino
 import gravitational_wave
 import ising
 import molecules
+import neural_field
 import neurons
 import options
 import pagerank
@@ -130,6 +131,18 @@ def spirals_of(small):
     return spirals.random_weights(8 if small else 32, g), *spirals.spirals(40 if small else 400, g), 10 if small else 200, 0.01
 
 
+def neural_field_of(small):
+    layers = neural_field.random_network((2, 8, 8, 1) if small else (2, 32, 32, 1), rng()).layers
+    places = rng().uniform(-1, 1, (40 if small else 1000, 2))
+    weights = [array for layer in layers for array in (layer.weights, layer.bias)]
+    return tuple(weights), places, neural_field.waves(places), 10 if small else 200, 0.003
+
+
+def neural_field_losses(weights, places, heights, steps, rate):
+    layers = tuple([neural_field.Linear(*weights[k : k + 2]) for k in (0, 2, 4)])
+    return neural_field.train(neural_field.Network(layers, neural_field.sine), places, heights, steps, rate)[1]
+
+
 NO_FFT = "has no `np.fft`"
 BY_HAND = "derivatives written by hand"
 CASES = {
@@ -170,6 +183,8 @@ CASES = {
     "spirals": Case("Learning", "400 points, 3 layers, 200 iterations", spirals.train, spirals_of, peers.numpy_spirals,
         lambda compile: compile(peers.numpy_spirals), peers.jax_spirals,
         lambda result, arguments: result[1] if isinstance(result, tuple) else result, notes=f"NumPy and Numba: {BY_HAND}."),
+    "neural_field": Case("Neural fields", "1000 places, 3 layers, 200 steps", neural_field_losses, neural_field_of, peers.numpy_neural_field,
+        lambda compile: compile(peers.numpy_neural_field), peers.jax_neural_field, notes=f"NumPy and Numba: {BY_HAND}."),
     "turing_patterns": Case("Reaction and diffusion", "256 × 256 cells, 500 steps", turing_patterns.react,
         lambda s: (*turing_patterns.dish(24 if s else 256, 10, rng()), 10 if s else 500, 0.04, 0.06),
         turing_patterns.react.__wrapped__, turing_patterns.react.__wrapped__, peers.jax_turing_patterns, changed(2)),

@@ -38,6 +38,7 @@ RUNS = {
     "disasters": {"draws": 600},
     "swing_up": {"steps": 20, "iterations": 3},
     "spirals": {"points": 20, "width": 4, "iterations": 5},
+    "neural_field": {"count": 20, "width": 4, "steps": 5},
     "turing_patterns": {"size": 24, "steps": 10},
 }
 """Small sizes for each program's `run`."""
@@ -57,6 +58,8 @@ def plain(name):
         return swing_up.cost
     if name == "spirals":
         return times.peers.numpy_spirals
+    if name == "neural_field":
+        return times.peers.numpy_neural_field
     return times.CASES[name].function.__wrapped__
 
 
