@@ -220,6 +220,7 @@ EXAMPLES = [
     (lambda x: ingot.vmap(sum_of_written, axis_name="i")(x), GRID),
     (sums_counted, X),
     (lambda x: ingot.vmap(lambda v: ingot.all_gather(v, ("i", "j")), axis_name="i")(x), X),
+    (lambda a: ingot.grad(lambda a: ingot.optimize.bisection(lambda x, a: x - a, 0.0, 9.0, (a,)).x)(a), 2.0),
     (lambda x: ingot.vmap(ingot.grad(lambda v: v * ingot.psum(v, "i")), axis_name="i")(x), X),
     (leaves_of_positive, X),
     (lambda x: np.polynomial.polynomial.polyfit(x, x, 1, full=True), X),
