@@ -6,23 +6,25 @@ under `ingot.vmap`. docs/guides/optimise.md shows when to use SciPy's instead.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from ._environment import is_disabled as _disabled
 
-_CLASSES = ("Adam", "GradientDescent", "Momentum", "Result")
-_FUNCTIONS = ("bfgs", "bisection", "descend", "gauss_newton", "lbfgs", "levenberg_marquardt", "newton", "projected_gradient")
+_MODULES = {
+    "descent": "Adam GradientDescent Momentum Result descend",
+    "optimize": "bfgs bisection gauss_newton lbfgs levenberg_marquardt newton projected_gradient",
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-__all__ = [*_CLASSES, *_FUNCTIONS]  # noqa: PLE0604
+__all__ = sorted(_MODULE_OF)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .library import optimize
-
-    made = getattr(optimize, name)
-    if name in _FUNCTIONS and not _disabled():
+    made = getattr(importlib.import_module(f"ingot.library.{_MODULE_OF[name]}"), name)
+    if not isinstance(made, type) and not _disabled():
         from ._operations.alike import HigherFunction
 
         made = HigherFunction(made, made, __name__, name)
@@ -31,4 +33,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return list(__all__)

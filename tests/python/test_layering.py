@@ -155,7 +155,7 @@ LATE: dict[str, set[str]] = {
     "_vectorize": {"_vectorize", "library", "ingot"},
     "mpi": {"_mpi"},
     "random": {"_operations"},
-    "optimize": {"_operations", "library"},
+    "optimize": {"_operations"},
     "parallel": {"_operations"},
     "tour": {"tour", "ingot"},
     "_command": {"_ahead", "_calls", "_command", "_core", "_profile", "_reports", "tour"},

@@ -68,6 +68,8 @@ def test_points_are_numbers_and_structures():
     assert whole.x["a"] == pytest.approx(3, abs=1e-5) and whole.x["b"][0] == pytest.approx(np.ones((2, 2)), abs=1e-5)
     with pytest.raises(TypeError, match="real numbers, not of complex128"):
         optimize.bfgs(lambda x: abs(x), 1j)
+    with pytest.raises(TypeError, match="numbers and arrays, not of str"):
+        optimize.bfgs(rosenbrock, "x")
     with pytest.raises(ValueError, match="memory is a number of steps"):
         optimize.lbfgs(rosenbrock, np.zeros(2), memory=0)
 

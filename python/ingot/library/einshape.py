@@ -186,7 +186,7 @@ def _groups(side: str, pattern: str) -> tuple[Any, ...]:
         else:
             if not (word.isidentifier() or word.isdigit() or word == ANY):
                 raise ValueError(f"{word!r} in {pattern!r} is no name of an axis")
-            named = (MERGED,) if word == ANY and is_inner else (word,)
+            named: tuple = (MERGED,) if word == ANY and is_inner else (word,)
             named = (f"{word} {number}",) if word.isdigit() else named
             named = () if word == "1" else named
             number += 1
