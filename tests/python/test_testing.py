@@ -92,6 +92,18 @@ def test_misuse(text):
             f(X)
 
 
+def test_arrays_of_devices():
+    x = ingot.device_put(X, "emulated")
+    testing.assert_shapes("(n,d)", x, d=3)
+    testing.assert_dtypes(np.float64, {"x": x})
+    testing.assert_finite(x)
+    testing.assert_trees_equal([X], [x])
+    with pytest.raises(AssertionError, match="argument 1 is 2.0 at"):
+        testing.assert_trees_close(X, x + 1)
+    with pytest.raises(AssertionError, match="d is 4"):
+        ingot.jit(lambda x: testing.assert_shapes("(n,d)", x, d=4))(x)
+
+
 def test_default_tolerances_follow_the_dtype():
     one = np.float32(1)
     testing.assert_trees_close(one, np.float32(1.0003))

@@ -131,11 +131,22 @@ def assert_dtypes(dtype: Any, *trees: Any) -> None:
     >>> testing.assert_dtypes(np.floating, np.zeros(3, np.float32), 1.0)
     """
     for k in range(len(trees)):
-        found = leaves(trees[k])
+        found = _leaves(trees[k])
         for i in range(len(found)):
             own = np.asarray(found[i]).dtype
             if not np.issubdtype(own, dtype):
                 raise AssertionError(f"argument {k}{_place(structure(trees[k]), i)} is {own.name}, not {_name_of(dtype)}")
+
+
+def _leaves(tree: Any) -> list[Any]:
+    """The leaves of a structure; arrays of devices are copied to the host."""
+    return [on_host(leaf) for leaf in leaves(tree)]
+
+
+def on_host(x: Any) -> Any:
+    if isinstance(x, (np.ndarray, np.generic, bool, int, float, complex, str)):
+        return x  # and so is an array of a device in compiled functions, which read it
+    return x.to_host() if hasattr(x, "to_host") else x
 
 
 def _name_of(dtype: Any) -> str:
@@ -191,7 +202,7 @@ def assert_finite(*trees: Any) -> None:
     AssertionError: argument 0['w'] is inf at [1]; 1 of 2 numbers are not finite
     """
     for k in range(len(trees)):
-        found = leaves(trees[k])
+        found = _leaves(trees[k])
         for i in range(len(found)):
             x = np.asarray(found[i])
             if x.dtype.kind in "fc" and not np.isfinite(x).all():
@@ -221,7 +232,7 @@ def assert_no_nan(*trees: Any) -> None:
     >>> testing.assert_no_nan(np.inf, np.array([1.0, 2.0]))
     """
     for k in range(len(trees)):
-        found = leaves(trees[k])
+        found = _leaves(trees[k])
         for i in range(len(found)):
             x = np.asarray(found[i])
             if x.dtype.kind in "fc" and np.isnan(x).any():
@@ -277,7 +288,7 @@ def assert_trees_equal(*trees: Any) -> None:
     """
     for k in range(1, len(trees)):
         _need_same_structure(k, trees[k], trees[0])
-        pairs = list(zip(leaves(trees[k]), leaves(trees[0])))
+        pairs = list(zip(_leaves(trees[k]), _leaves(trees[0])))
         for i in range(len(pairs)):
             place = f"argument {k}{_place(structure(trees[0]), i)}"
             if _are_arrays(*pairs[i], place):
@@ -323,7 +334,7 @@ def assert_trees_close(*trees: Any, rtol: float | None = None, atol: float = 0.0
     """
     for k in range(1, len(trees)):
         _need_same_structure(k, trees[k], trees[0])
-        pairs = list(zip(leaves(trees[k]), leaves(trees[0])))
+        pairs = list(zip(_leaves(trees[k]), _leaves(trees[0])))
         for i in range(len(pairs)):
             place = f"argument {k}{_place(structure(trees[0]), i)}"
             if _are_arrays(*pairs[i], place):
