@@ -443,11 +443,20 @@ Mask Warp::gather(const Instruction& i, Mask which, Mask needed, bool anywhere) 
     return 0;
   }
   together = which;
-  for (Path& path : paths_) {
+  for (size_t at = 0; at < paths_.size(); ++at) {
+    Path& path = paths_[at];
     if (!fits(path) || (path.mask & needed) == 0) continue;
+    Path rest = path;
+    rest.mask &= ~needed;
+    rest.needed &= ~needed;
+    path.mask &= needed;
     together |= path.mask;
     path.state = Path::Ready;
     ++path.pc;
+    if (rest.mask == 0) continue;
+    // Threads that name others wait for those.
+    if (rest.parent >= 0) ++paths_[static_cast<size_t>(rest.parent)].children;
+    new_path(rest);
   }
   return together;
 }

@@ -173,6 +173,20 @@ TEST(Flow, ThreadsOfDifferentPathsGather) {
             5u);
 }
 
+TEST(Flow, GroupsOfAWarpWaitForTheirOwnThreads) {
+  // The first path to come has threads of both groups; the second completes one group, and the third the
+  // other.
+  const std::string arm = "st.global.u32 [%d2], %r8; bar.warp.sync %r5; ld.global.u32 %r10, [%d3]; ";
+  const auto got = stored(
+      "and.b32 %r4, %r3, 8; mov.u32 %r5, 255; shl.b32 %r5, %r5, %r4; xor.b32 %r6, %r3, 4; sub.s32 %r6, %r6, "
+      "%r3; "
+      "mul.wide.s32 %d3, %r6, 4; add.u64 %d3, %d2, %d3; add.u32 %r8, %r3, 1; and.b32 %r7, %r3, 4; "
+      "setp.eq.u32 %p1, %r7, 0; setp.eq.u32 %p2, %r4, 0; @!%p1 bra others;\n" +
+          arm + "bra done;\nothers: @!%p2 bra three;\n" + arm + "bra done;\nthree: " + arm + "\ndone:",
+      1, 16);
+  for (uint32_t t = 0; t < 16; ++t) EXPECT_EQ(got[t], (t ^ 4) + 1);
+}
+
 TEST(Flow, AThreadMayWaitForAnotherOfItsWarp) {
   // A lock that each thread takes: the one that has it goes on although the others still spin.
   Bench bench(kernel_of(2,
