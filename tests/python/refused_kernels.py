@@ -36,6 +36,16 @@ def asks_for_room(x, n):
 
 
 @cuda.jit
+def sums_of_any_block(x, n):
+    x[0] = cuda.coop.block.sum(np.float64, n)(x[0])
+
+
+@cuda.jit
+def sums_of_any_warp(x, n):
+    x[0] = cuda.coop.warp.sum(np.float64, n)(x[0])
+
+
+@cuda.jit
 def adds_to_bytes(x):
     cuda.atomic.add(x, 0, 1)
 
@@ -102,6 +112,8 @@ EXAMPLES = [
     (prints, X),
     (returns, X),
     (asks_for_room, X, 4),
+    (sums_of_any_block, X, 4),
+    (sums_of_any_warp, X, 4),
     (adds_to_bytes, np.zeros(4, np.int8)),
     (adds_a_float, np.zeros(4, np.int64)),
     (appends, [1]),

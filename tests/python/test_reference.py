@@ -1,6 +1,7 @@
 """The reference: every public name has a docstring in NumPy's format, whose examples run, and is on a page of the manual."""
 
 import doctest
+import enum
 import importlib
 import inspect
 import pickle
@@ -16,9 +17,9 @@ import numpy as np
 import pytest
 
 MODULES = (
-    "ingot ingot.cuda ingot.cuda.atomic ingot.cuda.blas ingot.cuda.cg ingot.cuda.const ingot.cuda.fft ingot.cuda.local ingot.cuda.rand "
-    "ingot.cuda.random ingot.cuda.shared ingot.cuda.solver ingot.cuda.sparse ingot.einshape ingot.lax ingot.mpi ingot.optimize ingot.parallel ingot.random "
-    "ingot.testing ingot.tree ingot.types"
+    "ingot ingot.cuda ingot.cuda.atomic ingot.cuda.blas ingot.cuda.cg ingot.cuda.const ingot.cuda.coop ingot.cuda.coop.block ingot.cuda.coop.warp "
+    "ingot.cuda.fft ingot.cuda.local ingot.cuda.rand ingot.cuda.random ingot.cuda.shared ingot.cuda.solver ingot.cuda.sparse ingot.einshape ingot.lax "
+    "ingot.mpi ingot.optimize ingot.parallel ingot.random ingot.testing ingot.tree ingot.types"
 ).split()
 RESULTS = """
     ingot._reports.explanation.Explanation ingot._calls.function.Function ingot._vectorize.guvectorize.GUFunction ingot._profile.functions.Region
@@ -101,7 +102,7 @@ def check(path: str, value: object, needs_parameters: bool) -> None:
 
 
 def without_signature(path: str) -> bool:
-    return isinstance(PUBLIC[path], type) and issubclass(PUBLIC[path], (BaseException, ingot.Array)) or path in ("ingot.profile", "ingot._reports.explanation.Explanation", "ingot._profile.functions.Region")
+    return isinstance(PUBLIC[path], type) and issubclass(PUBLIC[path], (BaseException, enum.Enum, ingot.Array)) or path in ("ingot.profile", "ingot._reports.explanation.Explanation", "ingot._profile.functions.Region")
 
 
 def faults_of(names: dict[str, object], needs_parameters) -> list[str]:

@@ -15,6 +15,7 @@ Values, dtypes, bounds checks and exceptions are Python's and NumPy's, as everyw
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from .._errors import LibraryError
@@ -48,6 +49,9 @@ from ._memory import (
 )
 from ._reduce import Reduce, reduce
 from ._streams import Event, Stream, default_stream, event, event_elapsed_time, stream
+
+if TYPE_CHECKING:
+    from . import coop
 
 warpsize = 32
 """The threads that go in step."""
@@ -655,6 +659,7 @@ __all__ = [
     "cg",
     "clz",
     "const",
+    "coop",
     "current_context",
     "declare_device",
     "default_stream",
@@ -715,7 +720,7 @@ __all__ = [
     "warpsize",
 ]
 
-for _public in map(globals().__getitem__, __all__):
+for _public in map(globals().get, __all__):
     if isinstance(_public, type):
         _public.__module__ = __name__  # where users find it, and pickles name it
 del _public
@@ -728,6 +733,8 @@ def __dir__() -> list[str]:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
+        if name == "coop":
+            return importlib.import_module(f"{__name__}.coop")
         from .._refusals.missing import error
 
         raise error(__name__, name)

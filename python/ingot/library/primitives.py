@@ -451,7 +451,10 @@ def launch(extents: tuple[int, ...], shared_bytes: int, kernel: Callable[..., No
 
 def need_kernel(name: str, is_function: bool = False) -> None:
     """Refuses to compile what is outside of a kernel."""
-    _need_kernel()
+    raise UnsupportedError(
+        f"`cuda.{name}` outside of a kernel is not supported\n"
+        "  instead: use it in a function of `cuda.jit`, or in one that such a function calls"
+    )
 
 
 def in_grid(axis: int, extent: bool, name: str) -> int:

@@ -1,0 +1,835 @@
+"""Functions that all threads of a block call together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...library import coop, coop_items
+from ...library.coop_items import BlockAdjacentDifferenceType, BlockDiscontinuityType, BlockExchangeType
+from ._made import made
+
+for _kind in (BlockExchangeType, BlockAdjacentDifferenceType, BlockDiscontinuityType):
+    _kind.__module__ = __name__  # where users find it, and pickles name it
+
+
+def reduce(dtype: Any, threads_per_block: Any, binary_op: Any, items_per_thread: int = 1, algorithm: str = "warp_reductions") -> Any:
+    """Make a function that joins the items of all threads of a block.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the items.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    binary_op : callable or str
+        An associative function of two numbers, or one of '+', '*', 'min', 'max', '&', '|', '^'.
+    items_per_thread : int, default 1
+        How many items each thread has.
+    algorithm : {'warp_reductions', 'raking', 'raking_commutative_only'}, default 'warp_reductions'
+        Accepted for CUB's sake: all are the same here.
+
+    Returns
+    -------
+    callable
+        ``reduce(item)`` in kernels, or ``reduce(items)`` with an array of `items_per_thread`: what the items of all threads are together,
+        for every thread. ``reduce(items, num_valid)`` takes the first `num_valid` items of the block.
+
+    See Also
+    --------
+    sum, inclusive_scan
+
+    Notes
+    -----
+    Each thread joins its items in their order, the lanes of a warp join theirs in a tree of neighbours, and the warps follow in their order:
+    results depend on the number of threads and of items alone, and the function need not be commutative.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> most = cuda.coop.block.reduce(np.int64, 8, lambda a, b: max(a, b))
+    >>> @cuda.jit
+    ... def kernel(x, out):
+    ...     i = cuda.threadIdx.x
+    ...     out[i] = most(x[i])
+    >>> out = np.zeros(8, int)
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 8](np.arange(8), out)
+    >>> out
+    array([7, 7, 7, 7, 7, 7, 7, 7])
+    """
+    return made(coop.block_reduce(dtype, threads_per_block, binary_op, items_per_thread, algorithm))
+
+
+def sum(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm: str = "warp_reductions") -> Any:
+    """Make a function that adds the items of all threads of a block.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the items.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    items_per_thread : int, default 1
+        How many items each thread has.
+    algorithm : {'warp_reductions', 'raking', 'raking_commutative_only'}, default 'warp_reductions'
+        Accepted for CUB's sake: all are the same here.
+
+    Returns
+    -------
+    callable
+        ``sum(item)`` in kernels, or ``sum(items)`` with an array of `items_per_thread`: what the items of all threads are together,
+        for every thread. ``sum(items, num_valid)`` takes the first `num_valid` items of the block. Of none it is 0.
+
+    See Also
+    --------
+    reduce
+
+    Notes
+    -----
+    The order is that of `reduce`; sums have the dtype of the items.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> total = cuda.coop.block.sum(np.int64, 8)
+    >>> @cuda.jit
+    ... def kernel(x, out):
+    ...     i = cuda.threadIdx.x
+    ...     out[i] = total(x[i])
+    >>> out = np.zeros(8, int)
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 8](np.arange(8), out)
+    >>> out
+    array([28, 28, 28, 28, 28, 28, 28, 28])
+    """
+    return made(coop.block_sum(dtype, threads_per_block, items_per_thread, algorithm))
+
+
+def inclusive_sum(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm: str = "raking") -> Any:
+    """Make a function that adds each item of a block to those before it.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the items.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    items_per_thread : int, default 1
+        How many items each thread has.
+    algorithm : {'raking', 'raking_memoize', 'warp_scans'}, default 'raking'
+        Accepted for CUB's sake: all are the same here.
+
+    Returns
+    -------
+    callable
+        ``scan(item)`` in kernels, which returns the result of the thread's item, or ``scan(items, out)`` with arrays of `items_per_thread`;
+        without `out` the results replace the items. ``initial_value=`` may be given there, too.
+
+    See Also
+    --------
+    exclusive_sum, inclusive_scan
+
+    Notes
+    -----
+    The order is that of `inclusive_scan`.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> scan = cuda.coop.block.inclusive_sum(np.int64, 6)
+    >>> @cuda.jit
+    ... def kernel(x, out):
+    ...     i = cuda.threadIdx.x
+    ...     out[i] = scan(x[i])
+    >>> out = np.zeros(6, int)
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 6](np.array([3, 1, 4, 1, 5, 9]), out)
+    >>> out
+    array([ 3,  4,  8,  9, 14, 23])
+    """
+    return made(coop.block_inclusive_sum(dtype, threads_per_block, items_per_thread, algorithm))
+
+
+def exclusive_sum(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm: str = "raking") -> Any:
+    """Make a function that adds the items of a block before each one.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the items.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    items_per_thread : int, default 1
+        How many items each thread has.
+    algorithm : {'raking', 'raking_memoize', 'warp_scans'}, default 'raking'
+        Accepted for CUB's sake: all are the same here.
+
+    Returns
+    -------
+    callable
+        ``scan(item)`` in kernels, which returns the result of the thread's item, or ``scan(items, out)`` with arrays of `items_per_thread`;
+        without `out` the results replace the items. ``initial_value=`` may be given there, too.
+
+    See Also
+    --------
+    inclusive_sum, exclusive_scan
+
+    Notes
+    -----
+    The order is that of `inclusive_scan`, after a 0.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> scan = cuda.coop.block.exclusive_sum(np.int64, 6)
+    >>> @cuda.jit
+    ... def kernel(x, out):
+    ...     i = cuda.threadIdx.x
+    ...     out[i] = scan(x[i])
+    >>> out = np.zeros(6, int)
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 6](np.array([3, 1, 4, 1, 5, 9]), out)
+    >>> out
+    array([ 0,  3,  4,  8,  9, 14])
+    """
+    return made(coop.block_exclusive_sum(dtype, threads_per_block, items_per_thread, algorithm))
+
+
+def inclusive_scan(dtype: Any, threads_per_block: Any, scan_op: Any, initial_value: Any = None, items_per_thread: int = 1, algorithm: str = "raking") -> Any:
+    """Make a function that joins each item of a block with those before it.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the items.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    scan_op : callable or str
+        An associative function of two numbers, or one of '+', '*', 'min', 'max', '&', '|', '^'.
+    initial_value : number, optional
+        Comes before the first item. Without one the first item begins.
+    items_per_thread : int, default 1
+        How many items each thread has.
+    algorithm : {'raking', 'raking_memoize', 'warp_scans'}, default 'raking'
+        Accepted for CUB's sake: all are the same here.
+
+    Returns
+    -------
+    callable
+        ``scan(item)`` in kernels, which returns the result of the thread's item, or ``scan(items, out)`` with arrays of `items_per_thread`;
+        without `out` the results replace the items. ``initial_value=`` may be given there, too.
+
+    See Also
+    --------
+    exclusive_scan, inclusive_sum
+
+    Notes
+    -----
+    Each thread joins its items in their order, the lanes of a warp theirs at distances 1, 2, 4, 8 and 16, and the warps follow in their
+    order: results depend on the number of threads and of items alone, and the function need not be commutative.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> scan = cuda.coop.block.inclusive_scan(np.int64, 6, "max")
+    >>> @cuda.jit
+    ... def kernel(x, out):
+    ...     i = cuda.threadIdx.x
+    ...     out[i] = scan(x[i])
+    >>> out = np.zeros(6, int)
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 6](np.array([3, 1, 4, 1, 5, 9]), out)
+    >>> out
+    array([3, 3, 4, 4, 5, 9])
+    """
+    return made(coop.block_inclusive_scan(dtype, threads_per_block, scan_op, initial_value, items_per_thread, algorithm))
+
+
+def exclusive_scan(dtype: Any, threads_per_block: Any, scan_op: Any, initial_value: Any = None, items_per_thread: int = 1, algorithm: str = "raking") -> Any:
+    """Make a function that joins the items of a block before each one.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the items.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    scan_op : callable or str
+        An associative function of two numbers, or one of '+', '*', 'min', 'max', '&', '|', '^'.
+    initial_value : number, optional
+        Comes before the first item. It is the first result, and has to be given but for sums.
+    items_per_thread : int, default 1
+        How many items each thread has.
+    algorithm : {'raking', 'raking_memoize', 'warp_scans'}, default 'raking'
+        Accepted for CUB's sake: all are the same here.
+
+    Returns
+    -------
+    callable
+        ``scan(item)`` in kernels, which returns the result of the thread's item, or ``scan(items, out)`` with arrays of `items_per_thread`;
+        without `out` the results replace the items. ``initial_value=`` may be given there, too.
+
+    See Also
+    --------
+    inclusive_scan, exclusive_sum
+
+    Notes
+    -----
+    Each thread joins its items in their order, the lanes of a warp theirs at distances 1, 2, 4, 8 and 16, and the warps follow in their
+    order: results depend on the number of threads and of items alone, and the function need not be commutative.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> scan = cuda.coop.block.exclusive_scan(np.int64, 6, "max", 0)
+    >>> @cuda.jit
+    ... def kernel(x, out):
+    ...     i = cuda.threadIdx.x
+    ...     out[i] = scan(x[i])
+    >>> out = np.zeros(6, int)
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 6](np.array([3, 1, 4, 1, 5, 9]), out)
+    >>> out
+    array([0, 3, 3, 4, 4, 5])
+    """
+    return made(coop.block_exclusive_scan(dtype, threads_per_block, scan_op, initial_value, items_per_thread, algorithm))
+
+
+def radix_sort_keys(dtype: Any, threads_per_block: Any, items_per_thread: int) -> Any:
+    """Make a function that sorts the keys of a block.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the keys: bools, integers or floats.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    items_per_thread : int
+        How many items each thread has.
+
+    Returns
+    -------
+    callable
+        ``sort(keys)`` in kernels, with an array of `items_per_thread`, which is sorted with those of the other threads: the first thread gets
+        the first ones. ``sort(keys, begin_bit, end_bit)`` orders by these bits alone.
+
+    See Also
+    --------
+    radix_sort_keys_descending, radix_sort_pairs, merge_sort_keys
+
+    Notes
+    -----
+    The order is NumPy's, with NaN at its end; equal keys stay in their order. It is a merge of runs, for any number of threads. Bits are those
+    of unsigned integers in the order of the keys: the sign of signed ones is inverted, and all bits of negative floats are.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> sort = cuda.coop.block.radix_sort_keys(np.int64, 3, 2)
+    >>> @cuda.jit
+    ... def kernel(x):
+    ...     first = 2 * cuda.threadIdx.x
+    ...     sort(x[first : first + 2])  # the two items of the thread
+    >>> x = np.array([3, 1, 4, 1, 5, 9])
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 3](x)
+    >>> x
+    array([1, 1, 3, 4, 5, 9])
+    """
+    return made(coop_items.block_radix_sort_keys(dtype, threads_per_block, items_per_thread))
+
+
+def radix_sort_keys_descending(dtype: Any, threads_per_block: Any, items_per_thread: int) -> Any:
+    """Make a function that sorts the keys of a block, the largest first.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the keys: bools, integers or floats.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    items_per_thread : int
+        How many items each thread has.
+
+    Returns
+    -------
+    callable
+        As of `radix_sort_keys`.
+
+    See Also
+    --------
+    radix_sort_keys
+
+    Notes
+    -----
+    NaN is first; equal keys stay in their order.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> sort = cuda.coop.block.radix_sort_keys_descending(np.int64, 3, 2)
+    >>> @cuda.jit
+    ... def kernel(x):
+    ...     first = 2 * cuda.threadIdx.x
+    ...     sort(x[first : first + 2])  # the two items of the thread
+    >>> x = np.array([3, 1, 4, 1, 5, 9])
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 3](x)
+    >>> x
+    array([9, 5, 4, 3, 1, 1])
+    """
+    return made(coop_items.block_radix_sort_keys_descending(dtype, threads_per_block, items_per_thread))
+
+
+def radix_sort_pairs(dtype: Any, value_dtype: Any, threads_per_block: Any, items_per_thread: int) -> Any:
+    """Make a function that sorts the keys of a block, and values with them.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the keys: bools, integers or floats.
+    value_dtype : dtype
+        Of the values.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    items_per_thread : int
+        How many items each thread has.
+
+    Returns
+    -------
+    callable
+        ``sort(keys, values)`` in kernels, with arrays of `items_per_thread`; or ``sort(keys, values, begin_bit, end_bit)``.
+
+    See Also
+    --------
+    radix_sort_keys, merge_sort_pairs
+
+    Notes
+    -----
+    The order is NumPy's, with NaN at its end; equal keys stay in their order.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> sort = cuda.coop.block.radix_sort_pairs(np.int64, np.int64, 4, 1)
+    >>> @cuda.jit
+    ... def kernel(keys, values):
+    ...     i = cuda.threadIdx.x
+    ...     sort(keys[i : i + 1], values[i : i + 1])
+    >>> keys, values = np.array([3, 1, 4, 1]), np.arange(4)
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 4](keys, values)
+    >>> values
+    array([1, 3, 0, 2])
+    """
+    return made(coop_items.block_radix_sort_pairs(dtype, value_dtype, threads_per_block, items_per_thread))
+
+
+def radix_sort_pairs_descending(dtype: Any, value_dtype: Any, threads_per_block: Any, items_per_thread: int) -> Any:
+    """Make a function that sorts the keys of a block, the largest first, and values with them.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the keys: bools, integers or floats.
+    value_dtype : dtype
+        Of the values.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    items_per_thread : int
+        How many items each thread has.
+
+    Returns
+    -------
+    callable
+        As of `radix_sort_pairs`.
+
+    See Also
+    --------
+    radix_sort_pairs
+
+    Notes
+    -----
+    NaN is first; equal keys stay in their order.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> sort = cuda.coop.block.radix_sort_pairs_descending(np.int64, np.int64, 4, 1)
+    >>> @cuda.jit
+    ... def kernel(keys, values):
+    ...     i = cuda.threadIdx.x
+    ...     sort(keys[i : i + 1], values[i : i + 1])
+    >>> keys, values = np.array([3, 1, 4, 1]), np.arange(4)
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 4](keys, values)
+    >>> values
+    array([2, 0, 1, 3])
+    """
+    return made(coop_items.block_radix_sort_pairs_descending(dtype, value_dtype, threads_per_block, items_per_thread))
+
+
+def merge_sort_keys(dtype: Any, threads_per_block: Any, items_per_thread: int, compare_op: Any) -> Any:
+    """Make a function that sorts the keys of a block by a comparison.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the keys.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    items_per_thread : int
+        How many items each thread has.
+    compare_op : callable
+        Of two keys: whether the first is to come before the second.
+
+    Returns
+    -------
+    callable
+        ``sort(keys)`` in kernels, with an array of `items_per_thread`, which is sorted with those of the other threads.
+        ``sort(keys, num_valid)`` sorts the first `num_valid` keys of the block, and leaves the others.
+
+    See Also
+    --------
+    merge_sort_pairs, radix_sort_keys, ingot.cuda.coop.warp.merge_sort_keys
+
+    Notes
+    -----
+    Keys of which none comes before the other stay in their order.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> sort = cuda.coop.block.merge_sort_keys(np.int64, 3, 2, lambda a, b: a > b)
+    >>> @cuda.jit
+    ... def kernel(x):
+    ...     first = 2 * cuda.threadIdx.x
+    ...     sort(x[first : first + 2])  # the two items of the thread
+    >>> x = np.array([3, 1, 4, 1, 5, 9])
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 3](x)
+    >>> x
+    array([9, 5, 4, 3, 1, 1])
+    """
+    return made(coop_items.block_merge_sort_keys(dtype, threads_per_block, items_per_thread, compare_op))
+
+
+def merge_sort_pairs(dtype: Any, value_dtype: Any, threads_per_block: Any, items_per_thread: int, compare_op: Any) -> Any:
+    """Make a function that sorts the keys of a block by a comparison, and values with them.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the keys.
+    value_dtype : dtype
+        Of the values.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    items_per_thread : int
+        How many items each thread has.
+    compare_op : callable
+        Of two keys: whether the first is to come before the second.
+
+    Returns
+    -------
+    callable
+        ``sort(keys, values)`` in kernels, with arrays of `items_per_thread`; or ``sort(keys, values, num_valid)``.
+
+    See Also
+    --------
+    merge_sort_keys
+
+    Notes
+    -----
+    Keys of which none comes before the other stay in their order.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> sort = cuda.coop.block.merge_sort_pairs(np.int64, np.int64, 4, 1, lambda a, b: a < b)
+    >>> @cuda.jit
+    ... def kernel(keys, values):
+    ...     i = cuda.threadIdx.x
+    ...     sort(keys[i : i + 1], values[i : i + 1])
+    >>> keys, values = np.array([3, 1, 4, 1]), np.arange(4)
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 4](keys, values)
+    >>> values
+    array([1, 3, 0, 2])
+    """
+    return made(coop_items.block_merge_sort_pairs(dtype, value_dtype, threads_per_block, items_per_thread, compare_op))
+
+
+def exchange(block_exchange_type: BlockExchangeType, dtype: Any, threads_per_block: Any, items_per_thread: int = 1, warp_time_slicing: bool = False) -> Any:
+    """Make a function that moves items between the threads of a block.
+
+    Parameters
+    ----------
+    block_exchange_type : BlockExchangeType
+        From which arrangement into which.
+    dtype : dtype
+        Of the items.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    items_per_thread : int, default 1
+        How many items each thread has.
+    warp_time_slicing : bool, default False
+        Accepted for CUB's sake.
+
+    Returns
+    -------
+    callable
+        ``exchange(items, out)`` in kernels, with arrays of `items_per_thread`; without `out` the items are replaced. Where they scatter,
+        ``exchange(items, out, ranks)`` with the position of each item in the block.
+
+    See Also
+    --------
+    load, store
+
+    Notes
+    -----
+    Item k of thread t is at t * items_per_thread + k in a blocked arrangement, and at k * threads + t in a striped one; in a
+    warp-striped one each warp is striped.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> kind = cuda.coop.block.BlockExchangeType.StripedToBlocked
+    >>> exchange = cuda.coop.block.exchange(kind, np.int64, 3, 2)
+    >>> @cuda.jit
+    ... def kernel(x):
+    ...     first = 2 * cuda.threadIdx.x
+    ...     exchange(x[first : first + 2])
+    >>> x = np.array([0, 3, 1, 4, 2, 5])
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 3](x)
+    >>> x
+    array([0, 1, 2, 3, 4, 5])
+    """
+    return made(coop_items.block_exchange(block_exchange_type, dtype, threads_per_block, items_per_thread, warp_time_slicing))
+
+
+def load(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm: str = "direct") -> Any:
+    """Make a function by which the threads of a block read an array.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the items.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    items_per_thread : int, default 1
+        How many items each thread has.
+    algorithm : str, default 'direct'
+        'direct' and 'vectorize' give each thread items that are next to each other; 'striped' gives item k of thread t from
+        k * threads + t. 'transpose', 'warp_transpose' and 'warp_transpose_timesliced' give what 'direct' does, and read as neighbours do.
+
+    Returns
+    -------
+    callable
+        ``load(src, items)`` in kernels fills an array of `items_per_thread` from an array of one axis. ``load(src, items, num_valid, default)``
+        reads the first `num_valid` elements; the other items are `default`, or left as they are.
+
+    See Also
+    --------
+    store, exchange
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> load = cuda.coop.block.load(np.float64, 4, 2)
+    >>> store = cuda.coop.block.store(np.float64, 4, 2, "striped")
+    >>> @cuda.jit
+    ... def kernel(x, out):
+    ...     items = cuda.local.array(2, np.float64)
+    ...     load(x, items, x.size, 0.0)
+    ...     store(out, items)
+    >>> out = np.empty(8)
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 4](np.arange(1.0, 8.0), out)
+    >>> out
+    array([1., 3., 5., 7., 2., 4., 6., 0.])
+    """
+    return made(coop_items.block_load(dtype, threads_per_block, items_per_thread, algorithm))
+
+
+def store(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm: str = "direct") -> Any:
+    """Make a function by which the threads of a block write an array.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the items.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    items_per_thread : int, default 1
+        How many items each thread has.
+    algorithm : str, default 'direct'
+        As of `load`.
+
+    Returns
+    -------
+    callable
+        ``store(dst, items)`` in kernels writes an array of `items_per_thread`, or a number, into an array of one axis.
+        ``store(dst, items, num_valid)`` writes its first `num_valid` elements.
+
+    See Also
+    --------
+    load, exchange
+    """
+    return made(coop_items.block_store(dtype, threads_per_block, items_per_thread, algorithm))
+
+
+def histogram(item_dtype: Any, counter_dtype: Any, threads_per_block: Any, items_per_thread: int, bins: int) -> Any:
+    """Make a function that counts the items of a block by their values.
+
+    Parameters
+    ----------
+    item_dtype : dtype
+        Of the items: integers from 0 on.
+    counter_dtype : dtype
+        int32, uint32, int64 or uint64.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    items_per_thread : int
+        How many items each thread has.
+    bins : int
+        How many values are counted; another one raises IndexError.
+
+    Returns
+    -------
+    callable
+        ``histogram(items, counters)`` in kernels, with an array of `bins` elements of the block's memory or of the device's.
+        ``histogram(items, counters, init=False)`` adds to what is there.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> histogram = cuda.coop.block.histogram(np.int64, np.int64, 6, 1, 4)
+    >>> @cuda.jit
+    ... def kernel(x, counters):
+    ...     histogram(x[cuda.threadIdx.x], counters)
+    >>> counters = np.empty(4, int)
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 6](np.array([3, 1, 3, 0, 1, 3]), counters)
+    >>> counters
+    array([1, 2, 0, 3])
+    """
+    return made(coop_items.block_histogram(item_dtype, counter_dtype, threads_per_block, items_per_thread, bins))
+
+
+def adjacent_difference(
+    dtype: Any, threads_per_block: Any, items_per_thread: int = 1, difference_op: Any = None, block_adjacent_difference_type: Any = None
+) -> Any:
+    """Make a function of each item of a block and its neighbour.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the items.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    items_per_thread : int, default 1
+        How many items each thread has.
+    difference_op : callable or str, optional
+        Of an item and its neighbour; by default the difference.
+    block_adjacent_difference_type : BlockAdjacentDifferenceType, optional
+        SubtractLeft, the default: the neighbour is the item before; SubtractRight: the one after.
+
+    Returns
+    -------
+    callable
+        ``adjacent_difference(items, out)`` in kernels, with arrays of `items_per_thread`; without `out` the items are replaced. The item
+        at the end that has no neighbour stays, or has the one that ``adjacent_difference(items, out, beyond)`` is given.
+
+    See Also
+    --------
+    discontinuity
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> difference = cuda.coop.block.adjacent_difference(np.int64, 4)
+    >>> @cuda.jit
+    ... def kernel(x):
+    ...     i = cuda.threadIdx.x
+    ...     difference(x[i : i + 1])
+    >>> x = np.array([3, 4, 8, 6])
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 4](x)
+    >>> x
+    array([ 3,  1,  4, -2])
+    """
+    return made(coop_items.block_adjacent_difference(dtype, threads_per_block, items_per_thread, difference_op, block_adjacent_difference_type))
+
+
+def discontinuity(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, flag_op: Any = None, block_discontinuity_type: Any = None) -> Any:
+    """Make a function that finds where runs of a block begin or end.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the items.
+    threads_per_block : int or tuple of int
+        The threads of the blocks that call it, along one to three axes.
+    items_per_thread : int, default 1
+        How many items each thread has.
+    flag_op : callable, optional
+        Of two neighbours: whether a run ends between them; by default, whether they differ.
+    block_discontinuity_type : BlockDiscontinuityType, optional
+        HEADS, the default, marks the first items of runs, TAILS the last ones.
+
+    Returns
+    -------
+    callable
+        ``discontinuity(items, flags)`` in kernels, with arrays of `items_per_thread`. The first item of the block is a head, the last one
+        a tail, or compared with the one that ``discontinuity(items, flags, beyond)`` is given.
+
+    See Also
+    --------
+    adjacent_difference
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> heads = cuda.coop.block.discontinuity(np.int64, 5)
+    >>> @cuda.jit
+    ... def kernel(x, flags):
+    ...     i = cuda.threadIdx.x
+    ...     heads(x[i : i + 1], flags[i : i + 1])
+    >>> flags = np.empty(5, bool)
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 5](np.array([7, 7, 2, 2, 7]), flags)
+    >>> flags
+    array([ True, False,  True, False,  True])
+    """
+    return made(coop_items.block_discontinuity(dtype, threads_per_block, items_per_thread, flag_op, block_discontinuity_type))
+
+
+__all__ = [
+    "BlockAdjacentDifferenceType",
+    "BlockDiscontinuityType",
+    "BlockExchangeType",
+    "adjacent_difference",
+    "discontinuity",
+    "exchange",
+    "exclusive_scan",
+    "exclusive_sum",
+    "histogram",
+    "inclusive_scan",
+    "inclusive_sum",
+    "load",
+    "merge_sort_keys",
+    "merge_sort_pairs",
+    "radix_sort_keys",
+    "radix_sort_keys_descending",
+    "radix_sort_pairs",
+    "radix_sort_pairs_descending",
+    "reduce",
+    "store",
+    "sum",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
