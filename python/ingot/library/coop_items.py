@@ -194,9 +194,9 @@ def sorted_by(sorters: Any, less: Any, keys: Any, values: Any, dtypes: Any, memo
     need_array(keys, count, name)
     part, mine = primitives.shared_memory(memory, dtypes[0]), primitives.local_memory(count, dtypes[0])
     first, valid = sorters.rank * count, sorters.valid
-    if values is None:
-        others, other = None, None
-    else:
+    others: Any = None
+    other: Any = None
+    if values is not None:
         need_array(values, count, name)
         others, other = primitives.shared_memory(memory, dtypes[1]), primitives.local_memory(count, dtypes[1])
     for k in range(count):
