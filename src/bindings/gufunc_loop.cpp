@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <cstring>
+#include <ranges>
 #include <string>
 #include <utility>
 
@@ -93,9 +95,43 @@ UfuncLoop::Key GufuncLoop::key_of(const std::vector<Operand>& operands, const in
   return key;
 }
 
+std::vector<std::byte> GufuncLoop::Operand::move_to_copy(int64_t size) {
+  std::vector<std::byte> copy(static_cast<size_t>(lengths[0] * bytes));
+  std::byte* to = copy.data();
+  const int last = is_dense ? 0 : rank;  // what is copied at once is inside of this axis
+  const int64_t piece = is_dense ? bytes : size;
+  const auto copy_axis = [&](const auto& self, int axis, const std::byte* from) -> void {
+    for (int64_t k = 0; k < lengths[axis]; ++k, from += strides[axis]) {
+      if (axis < last) {
+        self(self, axis + 1, from);
+      } else {
+        std::memcpy(to, from, static_cast<size_t>(piece));
+        to += piece;
+      }
+    }
+  };
+  copy_axis(copy_axis, 0, data);
+  data = copy.data();
+  is_dense = true;
+  close_gaps(size);
+  return copy;
+}
+
+std::vector<std::vector<std::byte>> GufuncLoop::copy_shared(std::vector<Operand>& operands) const {
+  std::vector<std::vector<std::byte>> copies;
+  for (size_t i = 0; i < count() && !is_output(i); ++i) {
+    if (cores_[i].is_number || operands[i].bytes == 0) continue;
+    const auto shares = [&](size_t j) { return is_output(j) && operands[j].data == operands[i].data; };
+    if (std::ranges::any_of(std::views::iota(i + 1, count()), shares))
+      copies.push_back(operands[i].move_to_copy(size(i)));
+  }
+  return copies;
+}
+
 int GufuncLoop::run(char* const* data, const int64_t* dimensions, const int64_t* strides) {
   if (dimensions[0] <= 0) return 0;
   std::vector<Operand> operands = operands_of(data, dimensions, strides);
+  const std::vector<std::vector<std::byte>> copies = copy_shared(operands);
   int64_t bytes = 0;
   bool is_dense = true;
   bool is_strided = false;
@@ -109,7 +145,7 @@ int GufuncLoop::run(char* const* data, const int64_t* dimensions, const int64_t*
   for (Operand& operand : operands) operand.lengths[0] = 1;
   for (int64_t iteration = 0; iteration < iterations; ++iteration) {
     if (const int status = run_iterations(operands, dimensions); status != 0) return status;
-    for (size_t i = 0; i < count(); ++i) operands[i].data += strides[i];
+    for (size_t i = 0; i < count(); ++i) operands[i].data += operands[i].strides[0];
   }
   return 0;
 }

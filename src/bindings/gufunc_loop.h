@@ -38,11 +38,15 @@ class GufuncLoop : public UfuncLoop {
     int64_t bytes;  ///< of one iteration, without gaps
 
     void close_gaps(int64_t size);
+    std::vector<std::byte> move_to_copy(int64_t size);
   };
   enum class Layout : uint8_t { Contiguous, Strided, Same };
 
   std::vector<Operand> operands_of(char* const* data, const int64_t* dimensions,
                                    const int64_t* strides) const;
+  /// Has inputs copied that are an output: NumPy, which copies others that share memory with it, takes it
+  /// that each element is read before it is written. The copies.
+  std::vector<std::vector<std::byte>> copy_shared(std::vector<Operand>& operands) const;
   Layout layout_of(const Operand& operand, size_t i) const;
   Key key_of(const std::vector<Operand>& operands, const int64_t* dimensions) const;
   int run_iterations(std::vector<Operand>& operands, const int64_t* dimensions);

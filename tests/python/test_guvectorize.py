@@ -167,12 +167,21 @@ def test_outputs_of_cores_that_share_memory_with_inputs():
         for i in range(len(x)):
             out[i] = x[len(x) - 1 - i]
 
-    for n in (4, 50):
+    for of, n in ((reversed_, 4), (reversed_, 50), (reversed_.ufunc, 50), (reversed_.ufunc, 3000)):
         x = np.arange(float(n))
-        same(reversed_(x, out=x), np.arange(float(n))[::-1].copy())
+        same(of(x, out=x), np.arange(float(n))[::-1].copy())
         x = np.arange(2.0 * n).reshape(2, n)
-        reversed_(x, x)
+        of(x, x)
         same(x, np.arange(2.0 * n).reshape(2, n)[:, ::-1].copy())
+        x = np.arange(2.0 * n).reshape(n, 2).T  # rows with gaps
+        of(x, out=x)
+        same(x, np.arange(2.0 * n).reshape(n, 2).T[:, ::-1])
+        x = np.arange(4.0 * n)[::-2]
+        of(x, out=x)
+        same(x, np.arange(4.0 * n)[::-2][::-1].copy())
+        x = np.arange(float(n + 1))
+        of(x[1:], out=x[:-1])
+        same(x[:-1].copy(), np.arange(1.0, n + 1)[::-1].copy())
 
     def both(a, b, plus, minus):
         for i in range(len(a)):
@@ -184,6 +193,24 @@ def test_outputs_of_cores_that_share_memory_with_inputs():
         u, v = np.array([1.0, 2.0]), np.array([10.0, 20.0])
         of(u, v, u, v)
         assert (u.tolist(), v.tolist()) == ([11.0, 22.0], [-9.0, -18.0])
+
+
+def test_outputs_without_axes_that_share_memory_with_inputs():
+    @ingot.guvectorize(["(float64[:], float64[:], float64[:])"], "(),()->()")
+    def late(x, y, out):  # reads its inputs when it has written
+        out[0] = 1
+        out[0] = x[0] + 10 * y[0]
+
+    for of in (late, late.ufunc):
+        x, y = np.arange(6.0), np.arange(6.0) + 1
+        same(of(x, y, out=x), np.arange(6.0) * 11 + 10)
+        same(of(y, y, y), (np.arange(6.0) + 1) * 11)
+        x = np.arange(12.0).reshape(3, 4)
+        of(x[:, ::-2], 1.0, out=x[:, ::-2])
+        same(x, np.where(np.arange(4) % 2, np.arange(12.0).reshape(3, 4) + 10, np.arange(12.0).reshape(3, 4)))
+        x = np.arange(7.0)
+        of(x[:-1], x[1:], out=x[1:])
+        same(x, np.array([0.0, *(np.arange(6.0) + 10 * np.arange(1.0, 7.0))]))
 
 
 def test_the_core_may_not_write_into_inputs():

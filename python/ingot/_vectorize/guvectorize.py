@@ -297,7 +297,7 @@ class GUFunction:
             return self._iterate(*args, **kwargs)
         if not self.signatures:
             return self._call_by_dtypes(args, kwargs)
-        return self.ufunc(*self._apart(args, kwargs.get("out")), **kwargs)
+        return self.ufunc(*args, **kwargs)
 
     def _call_by_dtypes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of what has no signatures: the dtypes of all operands choose the loop, so outputs must be given."""
@@ -314,16 +314,7 @@ class GUFunction:
             ranks = [len(core) or (1 if number >= len(self.inputs) else None) for number, core in enumerate(self.cores)]
             self._add(tuple(Type(dtype.name, rank) for dtype, rank in zip(dtypes, ranks)))
             kwargs.setdefault("signature", tuple(dtypes))
-        return self.ufunc(*self._apart(args, None), **kwargs)
-
-    def _apart(self, args: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
-        """The arguments, with copies of inputs that share memory with outputs: NumPy copies none that is the output itself."""
-        count = len(self.inputs)
-        outs = [x for x in (*args[count:], *(out if isinstance(out, tuple) else (out,))) if isinstance(x, np.ndarray)]
-        if not outs:
-            return args
-        given = [x.copy() if isinstance(x, np.ndarray) and any(np.may_share_memory(x, y) for y in outs) else x for x in args[:count]]
-        return (*given, *args[count:])
+        return self.ufunc(*args, **kwargs)
 
     def _iterate(self, *args: Any) -> None:
         """Calls the core for each index of the leading axes of arguments that it may write into."""
