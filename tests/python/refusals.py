@@ -16,6 +16,7 @@ import refused_kernels
 import refused_mpi
 import refused_records
 from refused import (
+    DOUBLED,
     FILLED,
     FIVE_AXES,
     FIXED,
@@ -381,6 +382,7 @@ EXAMPLES = [
     (lambda x: ingot.jit(abs)(x), 1.0),
     (lambda x: ingot.stencil(lambda a: a[-1])(x), np.ones(3)),
     (lambda x: FILLED(x), np.ones(3)),
+    (lambda x, k: DOUBLED(x, axis=k), np.ones((3, 3)), 1),
     (lambda x: FIVE_AXES(x), np.ones((1, 1, 1, 1, 1))),
     (lambda x: random.seed(x, version=1), 1),
     (lambda x: random.Random(x).getstate(), 1),

@@ -16,6 +16,7 @@ import ingot
 X = np.arange(4.0)
 GRID = np.arange(12.0).reshape(3, 4)
 FILLED = ingot.guvectorize("void(float64[:])", "(n)")(lambda x: None)
+DOUBLED = ingot.guvectorize(["void(float64[:], float64[:])"], "(n)->(n)")(lambda x, out: None)
 FIVE_AXES = ingot.stencil(lambda a: a[0, 0, 0, 0, 0])
 FIXED = X.copy()
 FIXED.flags.writeable = False

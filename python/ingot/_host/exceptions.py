@@ -125,7 +125,9 @@ def _ufunc_error(message: str) -> TypeError | None:
     if match := re.fullmatch(_NO_CAST, message):
         name, which, number, given, wanted, casting = match.groups()
         ufunc = getattr(importlib.import_module("numpy._core.umath"), name, None)
-        ufunc = ufunc or getattr(importlib.import_module("numpy.fft._pocketfft_umath"), name)
+        ufunc = ufunc or getattr(importlib.import_module("numpy.fft._pocketfft_umath"), name, None)
+        if ufunc is None:
+            return None  # one of a user's
         error = errors._UFuncOutputCastingError if which == "output" else errors._UFuncInputCastingError
         operand = ufunc.nin if which == "output" else int(number or 0)
         return error(ufunc, casting, np.dtype(given), np.dtype(wanted), operand)
