@@ -66,6 +66,11 @@ class Refusal(NamedTuple):
 
 _GROWS = "put numbers of one kind there, tuples of them, or instances of one class; or let all paths leave as many elements"
 
+_LINKED = (
+    "keep what is linked in arrays of values and of indices, or make the instances in the compiled function: those of a caller are "
+    "distinguished when compiling"
+)
+
 # Headlines that functions of the sources compute.
 COMPUTED = [
     Refusal("expressions", f"`{HOLE}`, {HOLE} from outside the function,", "use what compiled code has instead, or `ingot.host`"),
@@ -92,6 +97,7 @@ COMPUTED = [
     Refusal("c_functions", f"more arguments of the C function `{HOLE}` than its `argtypes` have", "pass what it declares"),
     Refusal("expressions", f"`{HOLE}`, a function of SciPy's,", "call it in a function of `ingot.host`"),
     Refusal("scalars", f"{HOLE}, which is {HOLE} on one path and {HOLE} on another,", "use two names, or make both of one type"),
+    Refusal("scalars", f"{HOLE}, which is one thing on one path and another one on another,", _LINKED),
 ]
 
 

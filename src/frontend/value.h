@@ -258,6 +258,7 @@ struct Conflict {
   int argument = -1;
   std::vector<nb::object> pools{};  ///< classes whose instances would have to be in pools
   std::vector<std::string> rows{};  ///< where the lists are made that would have to be
+  const char* advice = "use two names, or make both of one type";
 
   bool has_source() const { return !loop.empty() || argument >= 0; }
   bool can_be_settled() const { return has_source() || !pools.empty() || !rows.empty(); }

@@ -385,6 +385,19 @@ def not_settling_while(x, n):
     return y
 
 
+class Link:
+    def __init__(self, following):
+        self.following = following
+
+
+def follows_links(link):
+    n = 0
+    while link is not None:
+        link = link.following
+        n += 1
+    return n
+
+
 def unrolls(x):
     t = (1, 2.0, "a")
     s = 0

@@ -653,6 +653,56 @@ def test_in_a_process_of_its_own(disabled, shown):
     assert done.stdout == shown, done.stderr
 
 
+@ingot.jitclass
+class Link:
+    value: float
+    next: "Link | None" = None
+
+    def __init__(self, value):
+        self.value = value
+
+
+def test_chains_that_a_function_makes():
+    @ingot.jit
+    def reversed_sums(n):
+        first, sums = None, np.zeros(n)
+        for k in range(n):
+            link = Link(k)
+            link.next = first
+            first = link
+        total, k = 0.0, 0
+        while first is not None:
+            total += first.value
+            sums[k] = total
+            first = first.next
+            k += 1
+        return sums
+
+    for n in (0, 1, 2, 100):
+        np.testing.assert_array_equal(reversed_sums(n), np.arange(n)[::-1].cumsum())
+    assert len(reversed_sums.specialisations) == 1
+
+
+def test_loops_over_links_of_given_instances_are_refused():
+    @ingot.jit
+    def total(link):
+        result = 0.0
+        while link is not None:
+            result += link.value
+            link = link.next
+        return result
+
+    first = None
+    for _ in range(3):
+        link = Link(1)
+        link.next = first
+        first = link
+        with pytest.raises(ingot.UnsupportedError, match="keep what is linked in arrays of values and of indices"):
+            total(first)
+    second = ingot.jit(lambda link: link.next.value)
+    assert second(first) == 1 and second(first.next) == 1 and len(second.specialisations) == 2
+
+
 def test_types_of_numbas_are_taken():
     numba = pytest.importorskip("numba")
 

@@ -76,7 +76,7 @@ class ConflictKind final : public ValueKind {
     if (!conflict.loop.empty()) throw NeedsFact::at(conflict.loop, location_of(t, node));
     if (conflict.has_source()) throw NeedsFact::of(conflict.argument, location_of(t, node));
     ask_for_pools(t, conflict, node);
-    unsupported(t, node, conflict.reason, "use two names, or make both of one type");
+    unsupported(t, node, conflict.reason, conflict.advice);
   }
   Answer form(Tracer& t, const Value& value) const override {
     ask_for_pools(t, *value.as<Conflict>(), {});

@@ -196,6 +196,14 @@ Conflict PooledValues::conflict(const Value& a, const Value& b, std::string reas
   const std::vector<nb::object> left = classes_in(a);
   const std::vector<nb::object> right = classes_in(b);
   Conflict conflict{std::move(reason)};
+  const auto is_given = [&](const Value& v) {
+    return is_instance(v) && v.is<Object>() && classes_in(v).empty();
+  };
+  if ((is_given(a) && (is_given(b) || is_empty(b))) || (is_given(b) && is_empty(a)))
+    conflict.advice =
+        "keep what is linked in arrays of values and of indices, or make the instances in the compiled "
+        "function: "
+        "those of a caller are distinguished when compiling";
   if ((!left.empty() || is_empty(a)) && (!right.empty() || is_empty(b))) {
     conflict.pools = left;
     conflict.pools.insert(conflict.pools.end(), right.begin(), right.end());

@@ -173,7 +173,7 @@ def normal_places(places: Any, ndim: int, operand: int) -> Any:
 # Dtypes
 
 
-def kinds_of(name: str, signatures: Any, given: Any, arrays: Any, outs: Any, cores: Any, dtype: Any, casting: str) -> Any:
+def kinds_of(name: str, signatures: Any, given: Any, arrays: Any, outs: Any, cores: Any, dtype: Any, casting: Any) -> Any:
     """The dtype of each operand in the loop, and its number of axes there; None: it is a number."""
     if len(signatures) == 0:
         whole = arrays + tuple(outs)
@@ -199,13 +199,13 @@ def dtype_text(dtype: Any) -> str:
     return f"dtype('{np.dtype(dtype).name}')"
 
 
-def casts(x: Any, name: str, casting: str) -> bool:
+def casts(x: Any, name: str, casting: Any) -> Any:
     if isinstance(x, (np.ndarray, np.generic)):
         return np.can_cast(x.dtype, np.dtype(name), casting)
     return fits(x, name) or casting == "unsafe" or casting == "same_kind" and np.can_cast(np.asarray(x).dtype, np.dtype(name), casting)
 
 
-def chosen_by_outputs(signatures: Any, given: tuple[Any, ...], dtype: Any, casting: str) -> Any:
+def chosen_by_outputs(signatures: Any, given: tuple[Any, ...], dtype: Any, casting: Any) -> Any:
     """The number of the signature whose outputs have a dtype: that of the inputs, or one that they are cast to, or any."""
     numbers = [number for number, signature in enumerate(signatures) if all([np.dtype(kind[0]) == dtype for kind in signature[len(given) :]])]
     for number in numbers:
@@ -281,7 +281,7 @@ def widened(lead: Any, shape: Any) -> Any:
     return shape
 
 
-def started(name: str, shapes: Any, dtypes: Any, targets: Any, casting: str) -> Any:
+def started(name: str, shapes: Any, dtypes: Any, targets: Any, casting: Any) -> Any:
     """Arrays for the function to write into, with the values of the outputs that are given."""
     for k, (x, shape, dtype) in enumerate(zip(targets, shapes, dtypes)):
         if x is not None:
