@@ -587,6 +587,41 @@ def test_many_blocks_and_calls_without_barriers_between():
     np.testing.assert_array_equal(out, expected.reshape(-1))
 
 
+@pytest.mark.parametrize("name", ["exclusive_sum", "exchange", "load", "store"])
+def test_one_function_is_called_again_at_once(name):
+    exclusive_sum = coop.block.exclusive_sum(np.int64, 40, 2)
+    exchange = coop.block.exchange(coop.block.BlockExchangeType.StripedToBlocked, np.int64, 40, 2)
+    load, store = coop.block.load(np.int64, 40, 2, "transpose"), coop.block.store(np.int64, 40, 2, "transpose")
+
+    @cuda.jit
+    def kernel(x, out):
+        own = cuda.local.array(2, np.int64)
+        for k in range(2):
+            own[k] = x[0, rank() * 2 + k]
+        for again in range(3):
+            if name == "exclusive_sum":
+                exclusive_sum(own)
+            elif name == "exchange":
+                exchange(own)
+            elif name == "load":
+                load(x[again], own)
+            else:
+                store(out[again], own)
+        if name != "store":
+            for k in range(2):
+                out[0, rank() * 2 + k] = own[k]
+
+    x, out = np.random.default_rng(16).integers(0, 9, (3, 80)), np.zeros((3, 80), np.int64)
+    kernel[1, 40](x, out)
+    if name == "store":
+        np.testing.assert_array_equal(out, np.stack([x[0]] * 3))
+        return
+    expected = x[2] if name == "load" else x[0]
+    for _ in range(0 if name == "load" else 3):
+        expected = np.cumsum([0, *expected[:-1]]) if name == "exclusive_sum" else expected.reshape(40, 2).T.reshape(-1)
+    np.testing.assert_array_equal(out[0], expected)
+
+
 def test_blocks_of_another_size_raise():
     total = coop.block.sum(np.int32, 64)
     kernel = each_number(total)
