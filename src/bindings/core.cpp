@@ -319,9 +319,11 @@ nb::dict Program::compile(bool texts, int threads, const std::string& device, bo
   Stage final_stage;
   if (texts) {
     report.dump = [&](std::string_view pass, const ir::Module& left) {
-      last = ir::print(left);
+      std::string text = ir::print(left);
       final_stage = Stage(left);
-      if (pass == kPassThatMakesLoops) nests = final_stage;
+      const bool is_less = pass == kPassThatDropsArrays && text != last;
+      if (pass == kPassThatMakesLoops || is_less) nests = final_stage;
+      last = std::move(text);
       after.append(nb::make_tuple(std::string(pass), ir::print(left, {.spans = true})));
     };
   }

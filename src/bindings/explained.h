@@ -14,6 +14,8 @@ namespace ingot::bindings {
 
 /// After this pass a function consists of the loops that its arrays are fused into.
 inline constexpr std::string_view kPassThatMakesLoops = "to_loops";
+/// ... and after this one, if it changes something, some of these arrays are not stored.
+inline constexpr std::string_view kPassThatDropsArrays = "rematerialize";
 
 /// What a pass has left, for Python: what is known of its loops, nests and launches (src/explain).
 struct Stage {

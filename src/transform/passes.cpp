@@ -25,6 +25,7 @@
 #include "transform/loops/lifetimes.h"
 #include "transform/loops/outline.h"
 #include "transform/loops/prefetch.h"
+#include "transform/loops/rematerialize.h"
 #include "transform/loops/schedule.h"
 #include "transform/loops/split.h"
 #include "transform/loops/streams.h"
@@ -57,6 +58,7 @@ constexpr Pass kPasses[] = {
     {"hoist_counts", for_any<hoist_counts>, ir::Stage::Loop},
     {"hoist_loads", for_any<hoist_loads>, ir::Stage::Loop},
     {"checks", checks, ir::Stage::Loop},
+    {"rematerialize", rematerialize, ir::Stage::Loop},
     {"fuse_nests", fuse_nests, ir::Stage::Loop},
     {"spans", for_any<spans>, ir::Stage::Loop},
     {"split", split, ir::Stage::Loop},

@@ -39,7 +39,10 @@ class MethodKind final : public KindOfParts<Method, &Method::self> {
   }
   std::string words(const Tracer&, const Value&) const override { return {}; }
   nb::object type_of(Tracer& t, const Value& value, nb::handle node) const override {
-    if (PooledValues::decides(value) == nullptr) return {};
+    if (PooledValues::decides(value) == nullptr) {
+      const bool is_own = value.as<Method>()->function.is_valid();
+      return frontend::attribute(imported("types"), is_own ? "MethodType" : "BuiltinMethodType");
+    }
     unsupported(t, node, "the type of a class that is not known when compiling", "use the class itself");
   }
   Answer attribute(Tracer& t, const Value& value, const std::string& name, nb::handle node) const override {

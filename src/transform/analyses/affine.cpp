@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <set>
 #include <utility>
 
 namespace ingot::transform {
@@ -16,6 +17,8 @@ constexpr size_t kMostTerms = 16;
 constexpr Wide kMostFactor = Wide{1} << 66;
 /// Stands for what is beyond all sums that are looked at.
 constexpr Wide kInfinite = Wide{1} << 124;
+/// Steps of a proof that is tried before others.
+constexpr int kShortSteps = 8;
 /// Limits of a search: its depth, its steps where it only decides whether a sum wraps or which case holds,
 /// and how many inequalities are held, the first ones.
 constexpr int kDepth = 8;
@@ -251,6 +254,7 @@ bool Inequalities::differs(const Polynomial& sum, int depth) {
   if (!sum.is_known()) return false;
   if (sum.is_constant()) return sum.constant() != 0;
   const Polynomial one(1);
+  if (leaves_rest_of_number(sum)) return true;
   if (search(sum - one, steps_) || search(Polynomial() - sum - one, steps_)) return true;
   if (leaves_rest(sum)) return true;
   // The sign may depend on what is chosen.
@@ -274,6 +278,30 @@ bool Inequalities::leaves_rest(const Polynomial& sum) {
     for (const Polynomial& rest : {parts->second, Polynomial() - parts->second})
       if (is_natural(rest - one) && is_natural(Polynomial::of(atom) - one - rest)) return true;
   }
+  return false;
+}
+
+/// Whether it is a multiple of a number, a factor in it, plus a remainder between 0 and that. Short proofs
+/// alone are looked for.
+bool Inequalities::leaves_rest_of_number(const Polynomial& sum) {
+  std::set<Wide> factors;
+  for (const auto& [monomial, factor] : sum.terms())
+    if (!monomial.empty() && (factor > 1 || factor < -1)) factors.insert(factor < 0 ? -factor : factor);
+  return std::ranges::any_of(factors, [&](Wide by) { return leaves_rest(sum, by); });
+}
+
+/// ... of a number.
+bool Inequalities::leaves_rest(const Polynomial& sum, Wide by) {
+  const Polynomial one(1);
+  Polynomial rest;
+  for (const auto& [monomial, factor] : sum.terms()) {
+    if (!monomial.empty() && factor % by == 0) continue;
+    Polynomial term(factor);
+    for (const Atom atom : monomial) term = term * Polynomial::of(atom);
+    rest = rest + term;
+  }
+  for (const Polynomial& each : {rest, Polynomial() - rest})
+    if (search(each - one, kShortSteps) && search(Polynomial(by) - one - each, kShortSteps)) return true;
   return false;
 }
 

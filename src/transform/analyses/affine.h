@@ -143,6 +143,8 @@ class Inequalities {
                    std::vector<Polynomial>& found);
   bool differs(const Polynomial& sum, int depth);
   bool leaves_rest(const Polynomial& sum);
+  bool leaves_rest_of_number(const Polynomial& sum);
+  bool leaves_rest(const Polynomial& sum, Wide by);
   bool is_ruled_out(const Case& chosen);
   template <class Holds>
   bool in_each_case(const std::vector<Case>& cases, Holds&& holds);

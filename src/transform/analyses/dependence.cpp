@@ -1,6 +1,7 @@
 #include "transform/analyses/dependence.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "ir/builder.h"
@@ -30,6 +31,8 @@ constexpr int kMostSteps = 300;
 constexpr int kFewSteps = 40;
 /// Of all proofs about one loop, in polynomials looked at: some tenths of a second.
 constexpr int64_t kMostEffort = 300'000;
+/// ... about one load.
+constexpr int64_t kLittleEffort = 100'000;
 
 /// Without view: of memory that is not a view's.
 struct Access : Touched {
@@ -124,6 +127,13 @@ class RaceFinder {
     for (const RegionId region : iterations_.around)
       if (auto conflict = collect(region)) return conflict;
     return find_in_memory();
+  }
+  /// Whether iterations may load one element.
+  bool may_load_again(NodeId load) {
+    add_accesses(load, false);
+    steps_ = kMostSteps;
+    effort_ = kLittleEffort;
+    return may_meet(accesses_[0], accesses_[0]);
   }
 
  private:
@@ -579,6 +589,10 @@ std::optional<Conflict> find_conflict_between(const ir::Function& function,
                                               std::span<const ir::RegionId> around,
                                               std::span<const ir::NodeId> loops) {
   return RaceFinder(function, around, loops).find_conflict_between();
+}
+
+bool may_load_again(const ir::Function& function, ir::NodeId loop, ir::NodeId load) {
+  return RaceFinder(function, std::array{function.region(loop)}, std::array{loop}).may_load_again(load);
 }
 
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,

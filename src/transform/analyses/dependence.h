@@ -116,6 +116,9 @@ std::optional<Conflict> find_conflict_between(const ir::Function& function,
                                               std::span<const ir::RegionId> around,
                                               std::span<const ir::NodeId> loops);
 
+/// Whether two iterations of a loop may load one element of a view from before the loop, by one load.
+bool may_load_again(const ir::Function& function, ir::NodeId loop, ir::NodeId load);
+
 /// As `find_race` of a loop over `prange`, whose accumulations (of one view by one op, if the loop does
 /// nothing else with that memory) may conflict: those that may are put into `meeting`. `stores`: stores into
 /// one view may conflict, too, if the loop does nothing else with that memory; they are put there as
