@@ -14,9 +14,9 @@ from ._calls.jit import jit as _jit
 from ._environment import is_disabled as _disabled
 
 _MODULES = {
-    "sequences": "constant counting discarded permuted reversed transformed written",
-    "parallel": "map reduce scan segmented_reduce segmented_scan",
-    "parallel_orders": "argsort compact gather group_by_reduce histogram k_select merge partition scatter searchsorted sort sort_by_key "
+    "sequences": "constant counting discarded permuted random reversed transformed written zipped",
+    "parallel": "map reduce scan segmented_reduce segmented_scan zip_with",
+    "parallel_orders": "argsort compact gather group_by_reduce histogram k_select merge merge_by_key partition scatter searchsorted sort sort_by_key "
     "top_k unique unique_by_key",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -195,6 +195,88 @@ def test_iterators_for_input():
         same(all_ways("map", lambda a: a, xs), plain)
 
 
+def test_zip_with_and_zipped():
+    x, y = numbers(3000), numbers(3000, seed=1)
+    same(all_ways("zip_with", lambda a, b: (a * b, a > b), x, y), (x * y, x > y))
+    same(all_ways("zip_with", lambda a, b, c: a + b * c, x, y, parallel.counting()), x + y * np.arange(3000))
+    for f in (parallel.zip_with, by_python("zip_with")):
+        with pytest.raises(TypeError):
+            f(abs, x)
+    pairs = parallel.zipped(x, y)
+    assert len(pairs) == 3000 and pairs[-1] == (x[-1], y[-1])
+    same(all_ways("reduce", affine, pairs), running(affine, (x, y))[1])
+    same(all_ways("scan", affine, pairs), columns(running(affine, (x, y))[0], (x, y)))
+    same(all_ways("map", lambda p, c: p[0][0] * p[1] + c, parallel.zipped(pairs, y), x), x * y + x)
+    same(all_ways("sort", parallel.zipped(np.array([2, 1, 2]), np.array([3.0, 1.0, 2.0]))), (np.array([1, 2, 2]), np.array([1.0, 2.0, 3.0])))
+    same(all_ways("gather", pairs, np.array([2, -1])), (x[[2, -1]], y[[2, -1]]))
+    for name, f in (("map", lambda p: (p[1], p[0])), ("scan", affine)):
+        expected = getattr(parallel, name)(f, pairs)
+        for call in (getattr(parallel, name), by_python(name)):
+            out = parallel.zipped(np.zeros(3000), np.zeros(3000))
+            assert call(f, pairs, out=out) is out
+            same(out.xs, expected)
+    for call in (lambda: parallel.reduce(affine, parallel.zipped(x, y[:5])), lambda: parallel.map(abs, x, out=parallel.zipped(x[:5], y))):
+        with pytest.raises(ValueError):
+            call()
+
+
+def test_random_numbers_by_key():
+    key = ingot.random.PRNGKey(3)
+    expected = np.array([ingot.random.normal(ingot.random.fold_in(key, i)) for i in range(300)])
+    draws = parallel.random(ingot.random.normal, key)
+    same(all_ways("map", lambda a, b: b, np.zeros(300), draws), expected)
+    index = np.array([7, 0, 7])
+    same(parallel.map(lambda a: a, parallel.permuted(draws, index)), expected[index])
+    between = parallel.random(lambda k: ingot.random.uniform(k, minval=2.0, maxval=3.0), key)
+    found = ingot.jit(lambda x, between: parallel.reduce(max, parallel.transformed(lambda a, b: b, x, between)))(np.zeros(5000), between)
+    assert 2.99 < found < 3.0
+    with pytest.raises(ValueError, match="no sequence here has a length"):
+        parallel.map(abs, draws)
+
+
+def test_outputs_that_overlap():
+    """As if what is read were copied before, as in NumPy."""
+    x = numbers(5000)
+    inside = ingot.jit(lambda f, a, out: parallel.map(f, a, out=out))
+    for f in (parallel.map, by_python("map"), lambda g, a, out: inside(g, a, out)):
+        for window, other in ((np.s_[:-1], np.s_[1:]), (np.s_[1:], np.s_[:-1])):
+            w, expected = x.copy(), x.copy()
+            np.add(expected[window], 1.0, out=expected[other])
+            f(lambda a: a + 1.0, w[window], out=w[other])
+            same(w, expected)
+    for given in (lambda w: w[::-1], parallel.reversed, lambda w: parallel.permuted(w, np.arange(5000)[::-1])):
+        for f in (parallel.map, by_python("map")):
+            w = x.copy()
+            f(lambda a: a + 1.0, given(w), out=w)
+            same(w, x[::-1] + 1.0)
+    expected = parallel.scan(add, x[:-1])
+    for f in (parallel.scan, by_python("scan")):
+        w = x.copy()
+        f(add, w[:-1], out=w[1:])
+        same(w[1:], expected)
+        w = x.copy()
+        f(add, w[:-1], out=parallel.reversed(w[1:]))
+        same(w[1:], expected[::-1])
+
+
+def test_functions_that_are_bound():
+    x, one = numbers(300), Scaled(2.0)
+    add_k = functools.partial(lambda k, a: a + k, 3.0)
+    bound = one.method
+    for f, expected in (
+        (lambda x: parallel.map(Scaled(3.0).method, x), x * 3.0),
+        (lambda x: parallel.map(one.method, x), x * 2.0),
+        (lambda x: parallel.map(bound, x), x * 2.0),
+        (lambda x: parallel.map(functools.partial(operator.mul, 4.0), x), x * 4.0),
+        (lambda x: parallel.map(add_k, x), x + 3.0),
+        (lambda x: parallel.reduce(max, parallel.transformed(one.method, x)), (x * 2.0).max()),
+    ):
+        same(f(x), expected)
+        same(ingot.jit(f)(x), expected)
+    same(ingot.jit(lambda x, f: parallel.map(f, x))(x, one.method), x * 2.0)
+    same(ingot.jit(lambda x, f: parallel.map(f, x))(x, add_k), x + 3.0)
+
+
 class Squares:
     """A sequence of a user's."""
 
@@ -390,6 +472,18 @@ def test_sorts():
     same(all_ways("sort", (few, x)), (few[order], x[order]))
 
 
+@pytest.mark.parametrize("n", (0, 1, 2, 7, 1000))
+def test_sorts_by_key_and_comparison(n):
+    x, few = numbers(n), np.random.default_rng(n).integers(-5, 5, n)
+    same(all_ways("sort", few, key=abs), few[np.argsort(abs(few), kind="stable")])
+    same(all_ways("argsort", few, key=lambda a: (abs(a), -a)), np.lexsort((-few, abs(few))))
+    same(all_ways("sort", few, less=lambda a, b: a > b), few[np.argsort(-few, kind="stable")])
+    order = np.argsort(few % 3, kind="stable")
+    same(all_ways("argsort", (few, x), less=lambda a, b: a[0] % 3 < b[0] % 3), order)
+    same(all_ways("sort", (few, x), key=lambda a: a[0] % 3), (few[order], x[order]))
+    same(all_ways("argsort", few, key=lambda a: a % 3, less=lambda a, b: a < b), order)
+
+
 @pytest.mark.parametrize("n", (5, 3000))
 def test_selections(n):
     x = numbers(n)
@@ -431,6 +525,19 @@ def test_segments():
     same(all_ways("segmented_scan", add, x, offsets), np.concatenate([np.cumsum(piece) for piece in pieces]))
     exclusive = np.concatenate([np.cumsum([0.5, *piece])[:-1] for piece in pieces])
     same(all_ways("segmented_scan", add, x, offsets, 0.5, True), exclusive)
+    heads = np.zeros(2000, np.bool_)
+    heads[[5, 1000]] = True
+    three = np.array([folded(add, list(x[a:b])) for a, b in ((0, 5), (5, 1000), (1000, 2000))])
+    for first in (False, True):
+        heads[0] = first
+        same(all_ways("segmented_reduce", add, x, heads), three)
+        same(all_ways("segmented_reduce", add, x, list(heads)), three)
+        same(all_ways("segmented_scan", add, x, heads), np.concatenate([np.cumsum(x[:5]), np.cumsum(x[5:1000]), np.cumsum(x[1000:])]))
+    same(all_ways("segmented_scan", max, x, parallel.transformed(lambda i: i % 2 == 0, np.arange(2000)))[1::2], np.maximum(x[::2], x[1::2]))
+    assert len(all_ways("segmented_reduce", add, x[:0], heads[:0])) == 0
+    for f in (parallel.segmented_scan, by_python("segmented_scan")):
+        with pytest.raises(ValueError, match="3 flags of first elements for 2000 elements"):
+            f(add, x, heads[:3])
     for wrong, error in (([0, 5, 3], ValueError), ([0, 2001], IndexError), ([-1, 4], IndexError)):
         with pytest.raises(error):
             parallel.segmented_reduce(add, x, np.array(wrong), 0.0)
@@ -442,6 +549,14 @@ def test_merge_search_and_histogram():
     a, b = np.sort(numbers(500)), np.sort(numbers(300, seed=2))
     a[-1] = b[-1] = np.nan
     same(all_ways("merge", a, b), np.sort(np.concatenate([a, b])))
+    order = np.argsort(np.concatenate([a, b]), kind="stable")
+    rows = np.arange(600.0).reshape(300, 2)
+    keys, values = all_ways("merge_by_key", a, b, (parallel.counting(), np.ones((500, 2))), (parallel.counting(500), rows))
+    same((keys, values[0]), (np.concatenate([a, b])[order], order))
+    same(values[1], np.concatenate([np.ones((500, 2)), rows])[order])
+    for f in (parallel.merge_by_key, by_python("merge_by_key")):
+        with pytest.raises(ValueError):
+            f(a, b, a[:5], b)
     same(all_ways("searchsorted", a, b), np.searchsorted(a, b))
     same(all_ways("searchsorted", np.array([1, 2, 2]), [2, 5], "right"), np.array([3, 3]))
     bins = np.random.default_rng(0).integers(0, 9, 1000)
@@ -582,6 +697,12 @@ def test_derivatives():
     same(ingot.grad(lambda x: parallel.top_k(x, 2)[0].sum())(np.array([3.0, 1.0, 2.0])), np.array([1.0, 0.0, 1.0]))
     same(ingot.grad(lambda x: parallel.scatter(x, index, np.zeros(3), add)[2])(x[:3]), np.array([1.0, 0.0, 1.0]))
     same(ingot.grad(lambda x: parallel.map(lambda a: a * a, x).sum())(x), 2 * x)
+    same(ingot.grad(lambda x: parallel.reduce(add, parallel.zip_with(lambda a, b: a * b, x, x)))(x), 2 * x)
+    same(ingot.grad(lambda x: parallel.sort(x, key=lambda a: -a)[0])(x[:3]), (x[:3] == x[:3].max()).astype(np.float64))
+    same(ingot.grad(lambda x: parallel.merge_by_key(index[:1], index[1:2], x[:1], x[1:2])[1][0])(x[:2]), np.array([0.0, 1.0]))
+    heads = np.array([True, False, True])
+    same(ingot.grad(lambda x: parallel.segmented_reduce(operator.mul, x, heads)[0])(x[:3]), np.array([x[1], x[0], 0.0]))
+    same(ingot.grad(lambda x: parallel.map(lambda p: p[0] * p[1], parallel.zipped(x, x)).sum())(x), 2 * x)
 
 
 def test_batches():
@@ -591,6 +712,10 @@ def test_batches():
     same(ingot.vmap(lambda row: parallel.sort(row))(x), np.sort(x))
     same(ingot.vmap(lambda row: parallel.map(lambda a: a + 1, row))(x), x + 1)
     same(ingot.vmap(lambda row: parallel.top_k(row, 2)[0])(x), -np.sort(-x)[:, :2])
+    same(ingot.vmap(lambda row: parallel.zip_with(lambda a, b: a * b, row, row))(x), x * x)
+    same(ingot.vmap(lambda row: parallel.sort(row, less=lambda a, b: a > b))(x), -np.sort(-x))
+    same(ingot.vmap(lambda row: parallel.reduce(affine, parallel.zipped(row, row))[0])(x), np.array([running(affine, (row, row))[1][0] for row in x]))
+    same(ingot.vmap(lambda row: parallel.segmented_scan(add, row, np.arange(20) % 10 == 0))(x)[:, :10], np.cumsum(x[:, :10], 1))
     offsets = np.array([0, 5, 20])
     same(ingot.vmap(lambda row: parallel.segmented_reduce(add, row, offsets))(x)[:, 0], np.array([folded(add, row[:5]) for row in x]))
     long = numbers(2 * (3 * BLOCK)).reshape(2, -1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..library.sequences import permuted, reversed, transformed, written
+from ..library.sequences import permuted, random, reversed, transformed, written, zipped
 from .._calls.function import Function
 from .functions import EagerFunction
 
@@ -46,7 +46,7 @@ def first_of(value: Any) -> Any:
     if type(value) is tuple:
         parts = tuple([first_of(part) for part in value])
         return parts if any(a is not b for a, b in zip(parts, value, strict=True)) else value
-    if type(value) not in (transformed, permuted, reversed, written):
+    if type(value) not in (transformed, permuted, random, reversed, written, zipped):
         return value
     parts_of = {name: first_of(part) for name, part in vars(value).items()}
     if all(parts_of[name] is part for name, part in vars(value).items()):

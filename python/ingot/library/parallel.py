@@ -9,7 +9,7 @@ import numpy as np
 
 from . import primitives
 from .batching import numbers
-from .sequences import dtype_of, element, is_python, length_of, near, need_function, need_room, put, ready, results, sample_of, tried
+from .sequences import dtype_of, element, is_python, length_of, near, need_function, need_room, put, ready, results, sample_of, stored, tried
 from .structures import leaves_of, map_leaves
 
 RUN = 128
@@ -28,7 +28,8 @@ def map(f: Callable[..., Any], *xs: Any, out: Any = None) -> Any:
     *xs : sequences
         Arrays along their first axes, tuples of these, and iterators such as `counting`; of one length.
     out : output, optional
-        Where results are stored: an array, a tuple of outputs, `permuted`, `reversed`, `written` or `discarded`.
+        Where results are stored: an array, a tuple of outputs, `zipped`, `permuted`, `reversed`, `written` or `discarded`. It may
+        overlap what is read.
 
     Returns
     -------
@@ -44,6 +45,7 @@ def map(f: Callable[..., Any], *xs: Any, out: Any = None) -> Any:
 
     See Also
     --------
+    zip_with : Of two or more sequences.
     transformed : Results that are not stored.
 
     Notes
@@ -66,9 +68,53 @@ def map(f: Callable[..., Any], *xs: Any, out: Any = None) -> Any:
     if out is None:
         return results(iteration, n, lambda: f(*sample_of(given)))
     need_room(out, n)
-    for i in range(n):
-        put(out, i, iteration(i))
+    if n > 0:
+        made = results(iteration, n, lambda: f(*sample_of(given)))  # compiled code stores it only where `out` may be what is read
+        for i in range(n):
+            put(out, i, element(made, i))
     return out
+
+
+def zip_with(f: Callable[..., Any], x: Any, y: Any, *others: Any, out: Any = None) -> Any:
+    """Return what a function makes of elements that are at the same index of several sequences.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(a, b, ...)`` of an element of each sequence.
+    x, y, *others : sequences
+        Two or more, of one length.
+    out : output, optional
+        Where results are stored.
+
+    Returns
+    -------
+    array or tuple of arrays
+        The results, or `out`.
+
+    Raises
+    ------
+    ValueError
+        Lengths differ, or no sequence has one.
+    TypeError
+        `f` is no function, or there is one sequence alone.
+
+    See Also
+    --------
+    map : The same of any number of sequences.
+    transformed : Results that are not stored.
+
+    Notes
+    -----
+    Elements are independent of each other: any number of threads gives the same bits.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.zip_with(lambda a, b: a * b, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    array([3., 8.])
+    """
+    return map(f, x, y, *others, out=out)
 
 
 def kinds_of(f: Callable[..., Any], xs: Any, n: int, init: Any, is_called: bool = True) -> Any:
@@ -277,7 +323,7 @@ def scan(f: Callable[..., Any], xs: Any, init: Any = None, exclusive: bool = Fal
     exclusive : bool, default False
         Whether each combination is without the element itself; the first is `init`.
     out : output, optional
-        Where results are stored.
+        Where results are stored. It may overlap what is read.
 
     Returns
     -------
@@ -317,8 +363,10 @@ def scan(f: Callable[..., Any], xs: Any, init: Any = None, exclusive: bool = Fal
     kinds = kinds_of(f, xs, n, init, init is not None or n > 1)
     made = columns_of(kinds, n) if out is None else out
     need_room(made, n)
+    # Where `out` is, it cannot be what is read. Compiled code stores that only where it may be.
+    read = xs if out is None else results(lambda i: element(xs, i), n, lambda: sample_of(xs))
     if n > 0:
-        scan_runs(f, xs, n, init, exclusive, kinds, made, out is None)
+        scan_runs(f, read, n, init, exclusive, kinds, made, out is None)
     return filled(made) if out is None else out
 
 
@@ -370,6 +418,22 @@ def filled(made: Any) -> Any:
     return map_leaves(lambda x: x.now(), made) if is_python() else made
 
 
+def offsets_of(segments: Any, n: int) -> Any:
+    """The offsets of segments, which are given so, or by flags of their first elements."""
+    given = ready(segments)
+    found = given if isinstance(given, np.ndarray) else stored(given, length_of(given))
+    if found.dtype.kind != "b":
+        return found
+    if len(found) != n:
+        raise ValueError(f"{len(found)} flags of first elements for {n} elements")
+    heads = np.flatnonzero(found)
+    others = 1 if n > 0 and not found[0] else 0
+    offsets = np.zeros(others + len(heads) + 1, np.int64)
+    offsets[others : others + len(heads)] = heads
+    offsets[others + len(heads)] = n
+    return offsets
+
+
 def need_offsets(offsets: Any, n: int) -> None:
     if len(offsets) == 0:
         raise ValueError("offsets of n segments are n + 1 numbers")
@@ -389,8 +453,9 @@ def segmented_reduce(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = N
         ``f(before, after)``; any function, given the elements of a segment in order.
     xs : sequence
         Numbers or tuples of numbers.
-    offsets : array of int
-        Segment s has the elements from ``offsets[s]`` to ``offsets[s + 1]``, that one not included.
+    offsets : sequence of int, or of bool
+        Segment s has the elements from ``offsets[s]`` to ``offsets[s + 1]``, that one not included. Bools are as many as elements,
+        and true where a segment begins; the first element begins one.
     init : number or tuple of numbers, optional
         What comes before the first element of each segment.
 
@@ -419,11 +484,13 @@ def segmented_reduce(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = N
     >>> from ingot import parallel
     >>> parallel.segmented_reduce(lambda a, b: a + b, np.array([1, 2, 3, 4]), np.array([0, 3, 3, 4]), 0)
     array([6, 0, 4])
+    >>> parallel.segmented_reduce(max, np.array([1, 2, 3, 4]), np.array([True, False, True, False]))
+    array([2, 4])
     """
     need_function(f)
     xs = ready(xs)
-    offsets = ready(offsets)
     n = length_of(xs)
+    offsets = offsets_of(offsets, n)
     need_offsets(offsets, n)
     count = len(offsets) - 1
     if init is None:
@@ -484,8 +551,8 @@ def segmented_scan(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = Non
     """
     need_function(f)
     xs = ready(xs)
-    offsets = ready(offsets)
     n = length_of(xs)
+    offsets = offsets_of(offsets, n)
     need_offsets(offsets, n)
     if offsets[0] != 0 or offsets[len(offsets) - 1] != n:
         raise ValueError("the segments of a scan cover all elements")

@@ -22,6 +22,7 @@ from .sequences import (
     ready,
     results,
     sample_of,
+    store,
     stored,
 )
 from .sorting import starts_of_runs
@@ -222,18 +223,22 @@ def scatter(xs: Any, index: Any, out: Any, combine: Callable[..., Any] | None = 
     return out
 
 
-def sort(xs: Any) -> Any:
+def sort(xs: Any, key: Callable[..., Any] | None = None, less: Callable[..., Any] | None = None) -> Any:
     """Return the elements of a sequence in ascending order.
 
     Parameters
     ----------
     xs : sequence
         Numbers, or tuples of numbers, of which the first ones count most.
+    key : callable, optional
+        ``key(x)`` returns what elements are compared by, a number or a tuple of numbers.
+    less : callable, optional
+        ``less(a, b)``: whether a comes before b; a strict weak order. With `key`, of what that returns.
 
     Returns
     -------
     array or tuple of arrays
-        The elements, NaN last.
+        The elements, NaN last; equal ones in their order before.
 
     See Also
     --------
@@ -241,21 +246,60 @@ def sort(xs: Any) -> Any:
 
     Notes
     -----
-    The result does not depend on the number of threads.
+    The result does not depend on the number of threads. With `less`, one thread merges.
 
     Examples
     --------
     >>> from ingot import parallel
     >>> parallel.sort((np.array([2, 1, 2]), np.array([0.5, 2.0, 0.25])))
     (array([1, 2, 2]), array([2.  , 0.25, 0.5 ]))
+    >>> parallel.sort(np.array([3, -1, -2]), key=abs)
+    array([-1, -2,  3])
+    >>> parallel.sort(np.array([3, -1, -2]), less=lambda a, b: a > b)
+    array([ 3, -1, -2])
     """
     xs = ready(xs)
     arrays = stored(xs, length_of(xs))
     need_numbers(arrays)
-    if isinstance(arrays, np.ndarray):
+    if isinstance(arrays, np.ndarray) and key is None and less is None:
         return np.sort(arrays, kind="stable")
-    order = order_of(arrays)
+    order = order_by(arrays, key, less)
     return map_leaves(lambda x: x[order], arrays)
+
+
+def order_by(arrays: Any, key: Any, less: Any) -> Any:
+    """The stable order of elements by what a key makes of them, in an order."""
+    keys = arrays
+    n = length_of(arrays)
+    if key is not None:
+        need_function(key)
+        keys = results(lambda i: key(element(arrays, i)), n, lambda: key(sample_of(arrays)))
+    if less is None:
+        return order_of(keys)
+    need_function(less)
+    need_numbers(keys)
+    order = np.arange(n)
+    merged = np.empty(n, np.int64)
+    width = 1
+    while width < n:
+        for start in range(0, n, 2 * width):
+            merge_by(keys, less, order, merged, start, min(start + width, n), min(start + 2 * width, n))
+        order, merged = merged, order
+        width *= 2
+    return order
+
+
+def merge_by(keys: Any, less: Any, order: Any, merged: Any, start: int, middle: int, end: int) -> None:
+    """Merges two runs of an order."""
+    i = start
+    j = middle
+    for k in range(start, end):
+        if j >= end or (i < middle and not less(element(keys, order[j]), element(keys, order[i]))):
+            merged[k] = order[i]
+            i += 1
+        else:
+            merged[k] = order[j]
+            j += 1
 
 
 def order_of(arrays: Any) -> Any:
@@ -293,12 +337,12 @@ def counted_order(x: Any, low: int, count: int) -> Any:
     return order
 
 
-def argsort(xs: Any) -> Any:
+def argsort(xs: Any, key: Callable[..., Any] | None = None, less: Callable[..., Any] | None = None) -> Any:
     """Return the indices of the elements of a sequence in ascending order.
 
     Parameters
     ----------
-    xs : sequence
+    xs, key, less
         As of `sort`.
 
     Returns
@@ -321,7 +365,7 @@ def argsort(xs: Any) -> Any:
     array([1, 3, 0, 2])
     """
     xs = ready(xs)
-    return order_of(stored(xs, length_of(xs)))
+    return order_by(stored(xs, length_of(xs)), key, less)
 
 
 def sort_by_key(keys: Any, *values: Any) -> Any:
@@ -615,7 +659,7 @@ def merge(xs: Any, ys: Any) -> Any:
 
     See Also
     --------
-    sort, searchsorted
+    merge_by_key, sort, searchsorted
 
     Notes
     -----
@@ -636,13 +680,74 @@ def merge(xs: Any, ys: Any) -> Any:
     i = 0
     j = 0
     for k in range(len(made)):
-        if i < len(a) and (j >= len(b) or not (b[j] < a[i] or (a[i] != a[i] and b[j] == b[j]))):
+        if is_first(a, i, b, j):
             made[k] = a[i]
             i += 1
         else:
             made[k] = b[j]
             j += 1
     return made
+
+
+def is_first(a: Any, i: Any, b: Any, j: Any) -> bool:
+    """Whether an element of one sorted array comes before that of another one."""
+    return i < len(a) and (j >= len(b) or not (b[j] < a[i] or (a[i] != a[i] and b[j] == b[j])))
+
+
+def merge_by_key(x_keys: Any, y_keys: Any, x_values: Any, y_values: Any) -> Any:
+    """Return the keys of two sorted sequences in ascending order, and their values in the order of the keys.
+
+    Parameters
+    ----------
+    x_keys, y_keys : sequences
+        Numbers in ascending order, NaN last.
+    x_values, y_values : sequences
+        Of as many elements; tuples, too.
+
+    Returns
+    -------
+    keys, values : tuple
+        Of equal keys, those of `x_keys` first.
+
+    Raises
+    ------
+    ValueError
+        Lengths differ.
+
+    See Also
+    --------
+    merge, sort_by_key
+
+    Notes
+    -----
+    One thread reads both once.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> parallel.merge_by_key(np.array([1, 3]), np.array([1, 2]), np.array([0.1, 0.3]), np.array([1.0, 2.0]))
+    (array([1, 1, 2, 3]), array([0.1, 1. , 2. , 0.3]))
+    """
+    xs = (ready(x_keys), ready(x_values))
+    ys = (ready(y_keys), ready(y_values))
+    x = stored(xs, length_of(xs))
+    y = stored(ys, length_of(ys))
+    need_numbers((x[0], y[0]))
+    n = len(x[0]) + len(y[0])
+    keys = np.empty(n, np.result_type(x[0].dtype, y[0].dtype))
+    values = map_leaves(lambda a, b: np.empty((n, *a.shape[1:]), np.result_type(a.dtype, b.dtype)), x[1], y[1])
+    i = 0
+    j = 0
+    for k in range(n):
+        if is_first(x[0], i, y[0], j):
+            keys[k] = x[0][i]
+            map_leaves(lambda made, a: store(made, k, a[i]), values, x[1])  # noqa: B023 - called here
+            i += 1
+        else:
+            keys[k] = y[0][j]
+            map_leaves(lambda made, a: store(made, k, a[j]), values, y[1])  # noqa: B023
+            j += 1
+    return keys, values
 
 
 def searchsorted(xs: Any, values: Any, side: str = "left") -> Any:

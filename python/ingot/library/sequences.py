@@ -10,6 +10,7 @@ import numpy as np
 from . import primitives
 from .batching import stacked
 from .structures import leaves_of, map_leaves
+from .threefry import fold_in
 
 
 class counting:
@@ -105,6 +106,85 @@ class transformed:
 
     def __getitem__(self, i: Any) -> Any:
         return self.f(*chosen(self.xs, i))
+
+
+class zipped:
+    """Sequences of one length as one, whose elements are tuples; also an output.
+
+    Parameters
+    ----------
+    *xs : sequences, or outputs
+        Of one length.
+
+    See Also
+    --------
+    transformed
+
+    Notes
+    -----
+    It is what a tuple of sequences is where functions here take one, with a length and elements of its own: a structure of
+    arrays that is given on, indexed, or an element of another structure.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> particles = parallel.zipped(np.array([1.0, 2.0]), np.array([0.5, 0.25]))
+    >>> parallel.reduce(lambda a, b: (a[0] + b[0], max(a[1], b[1])), particles)
+    (np.float64(3.0), np.float64(0.5))
+    >>> parallel.map(lambda p: (p[0] + p[1], -p[1]), particles, out=particles) is particles
+    True
+    >>> particles[1]
+    (np.float64(2.25), np.float64(-0.25))
+    """
+
+    def __init__(self, *xs: Any) -> None:
+        self.xs = tuple([ready(x) for x in xs])
+
+    def __len__(self) -> int:
+        return length_of(self.xs)
+
+    def __getitem__(self, i: Any) -> Any:
+        return chosen(self.xs, i)
+
+    def __setitem__(self, i: Any, value: Any) -> None:
+        put_chosen(self.xs, i, value)
+
+
+class random:
+    """Random numbers, computed where they are read: those of keys that are made of a key and the index.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(key)`` returns a number or a tuple of numbers, as `ingot.random.normal` does.
+    key : array
+        A key of `ingot.random`; element i has ``ingot.random.fold_in(key, i)``.
+
+    See Also
+    --------
+    ingot.random.fold_in
+    transformed
+
+    Notes
+    -----
+    It has no length of its own: what is next to it gives one. Any number of threads, and any order in which elements are read,
+    gives the same numbers.
+
+    Examples
+    --------
+    >>> from ingot import parallel
+    >>> noise = parallel.random(ingot.random.uniform, ingot.random.PRNGKey(0))
+    >>> x = parallel.map(lambda a, b: a + b, np.array([10.0, 20.0, 30.0]), noise)
+    >>> (np.floor(x) == [10.0, 20.0, 30.0]).all()
+    np.True_
+    """
+
+    def __init__(self, draw: Callable[..., Any], key: Any) -> None:
+        self.draw = draw
+        self.key = key
+
+    def __getitem__(self, i: Any) -> Any:
+        return drawn(self, i) if is_python() else self.draw(fold_in(self.key, i))
 
 
 class permuted:
@@ -232,6 +312,12 @@ class written:
         put_chosen(self.out, i, self.f(value))
 
 
+def drawn(numbers: random, i: Any) -> Any:
+    """What Python draws, whose words of 32 bits overflow in silence."""
+    with np.errstate(all="ignore"):
+        return numbers.draw(fold_in(numbers.key, i))
+
+
 def ready(xs: Any) -> Any:
     """A sequence, made of a list if it is one."""
     return np.asarray(xs) if isinstance(xs, list) else xs
@@ -247,7 +333,7 @@ def read(x: Any, i: Any) -> Any:
         return element(x.xs, length_of(x.xs) - 1 - i)
     if isinstance(x, transformed):
         return x.f(*element(x.xs, i))
-    return x[i]
+    return element(x.xs, i) if isinstance(x, zipped) else x[i]
 
 
 def put(out: Any, i: Any, value: Any) -> None:
@@ -260,6 +346,8 @@ def store(leaf: Any, i: Any, value: Any) -> None:
         put(leaf.xs, length_of(leaf.xs) - 1 - i, value)
     elif isinstance(leaf, written):
         put(leaf.out, i, leaf.f(value))
+    elif isinstance(leaf, zipped):
+        put(leaf.xs, i, value)
     else:
         leaf[i] = value
 
@@ -306,9 +394,9 @@ def lengths(xs: Any) -> tuple[int, ...]:
 
 
 def own_lengths(leaf: Any) -> tuple[int, ...]:
-    if isinstance(leaf, (counting, constant)):
+    if isinstance(leaf, (counting, constant, random)):
         return ()
-    if isinstance(leaf, (transformed, reversed)):
+    if isinstance(leaf, (transformed, reversed, zipped)):
         return lengths(leaf.xs)
     if isinstance(leaf, permuted):
         return lengths(leaf.index)
@@ -331,13 +419,15 @@ def need_room(out: Any, n: int) -> None:
     for leaf in leaves_of(out):
         if isinstance(leaf, written):
             need_room(leaf.out, n)
+        elif isinstance(leaf, zipped):
+            need_room(leaf.xs, n)
         elif not isinstance(leaf, discarded) and len(leaf) != n:
             raise ValueError(f"an output of {len(leaf)} elements for {n} results")
 
 
 def is_sequence(xs: Any) -> bool:
     """Whether a value is one of the sequences here, and no function."""
-    return isinstance(xs, (np.ndarray, list, counting, constant, transformed, permuted, reversed))
+    return isinstance(xs, (np.ndarray, list, counting, constant, random, transformed, zipped, permuted, reversed))
 
 
 def need_function(f: Any) -> None:
@@ -411,7 +501,7 @@ def sample_of(xs: Any) -> Any:
 def sample_of_one(x: Any) -> Any:
     if isinstance(x, np.ndarray):
         return np.zeros(x.shape[1:], x.dtype)[()]
-    if isinstance(x, (permuted, reversed)):
+    if isinstance(x, (permuted, reversed, zipped)):
         return sample_of(x.xs)
     if isinstance(x, transformed):
         return x.f(*sample_of(x.xs))
