@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "base/radix_sort.h"
 #include "base/sort.h"
 #include "runtime/errand.h"
 
@@ -40,6 +41,7 @@ struct Sorting {
     const size_t kind = is_stable ? 1 : 0;
     try {
       if (indices != nullptr) {
+        if (is_stable && base::radix_argsort(dtype, elements, indices, count)) return true;
         std::iota(indices, indices + count, int64_t{0});
         if (const ArgsortLine sort = sorts.argsort[kind]; sort != nullptr)
           return sort(elements, indices, count, nullptr) == 0;
