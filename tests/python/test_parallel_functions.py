@@ -472,6 +472,54 @@ def test_sorts():
     same(all_ways("sort", (few, x)), (few[order], x[order]))
 
 
+@pytest.mark.parametrize("dtype", (np.float64, np.float32, np.int64, np.uint64, np.int32, np.uint32))
+@pytest.mark.parametrize("n", (1024, 1025, 20_000))
+def test_orders_of_many_numbers(dtype, n):
+    """Radix sorts: of numbers that vary in many bits or few, in clusters, with outliers, and with many that are equal."""
+    rng = np.random.default_rng(n)
+    if np.dtype(dtype).kind == "f":
+        xs = [
+            rng.standard_normal(n),
+            rng.standard_normal(n).round(1),
+            10.0 ** rng.uniform(-30, 30, n),
+            np.repeat(rng.random(n // 50 + 1), 50)[:n],
+            np.where(rng.random(n) < 0.001, 1e30, 1 + rng.random(n) * 1e-6),
+            rng.choice([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0], n),
+            np.arange(n)[::-1] / 3,
+            np.sin(np.arange(n)),
+        ]
+    else:
+        info = np.iinfo(dtype)
+        xs = [
+            rng.integers(info.min, info.max, n, dtype=dtype),
+            rng.integers(0, 100_000, n),
+            np.where(rng.random(n) < 0.5, info.max, rng.integers(0, 5000, n).astype(dtype)),
+            np.arange(n) % 7,
+        ]
+    inside = ingot.jit(lambda x: (np.argsort(x, kind="stable"), parallel.sort(x)))
+    for x in [x.astype(dtype) for x in xs]:
+        for given in (x, x[::-1], x[: n // 2 * 2].reshape(-1, 2)[:, 0]):
+            order = np.argsort(given, kind="stable")
+            same(parallel.argsort(given), order)
+            found, values = inside(given)
+            same(found, order)
+            same(np.signbit(values), np.signbit(given[order]))
+            same(values, given[order])
+
+
+def test_searches():
+    rng = np.random.default_rng(2)
+    for x in (np.sort(rng.integers(0, 50, 333)), np.sort(rng.random(100)), np.array([1.0]), np.array([1.0, np.nan, np.nan]), np.zeros(0), np.array([2, 3], np.uint8)):
+        for count in (0, 5, 16, 50):
+            wanted = rng.choice(np.append(x, [x.dtype.type(7)]), count)
+            for values in (wanted, np.append(wanted, np.nan), wanted[::-1], wanted.astype(np.float32)):
+                for side in ("left", "right"):
+                    same(all_ways("searchsorted", x, values, side), np.searchsorted(x, values, side))
+    for f in (parallel.searchsorted, by_python("searchsorted")):
+        with pytest.raises(ValueError):
+            f(np.array([1.0]), np.array([1.0]), "middle")
+
+
 @pytest.mark.parametrize("n", (0, 1, 2, 7, 1000))
 def test_sorts_by_key_and_comparison(n):
     x, few = numbers(n), np.random.default_rng(n).integers(-5, 5, n)
@@ -508,6 +556,16 @@ def test_keys():
     expected = np.array(sorted(groups)), np.array([folded(add, groups[k]) for k in sorted(groups)])
     same(all_ways("group_by_reduce", add, keys, values), expected)
     same(all_ways("group_by_reduce", lambda a, b: (a[0] + b[0], max(a[1], b[1])), keys, (parallel.constant(1), values))[1][0], np.bincount(keys))
+    scaled = (keys * 2**40).astype(np.int64), keys.astype(np.uint64), keys.astype(np.int8) - np.int8(30), keys * 0.5
+    for given in scaled:
+        same(all_ways("group_by_reduce", add, given, values)[1], expected[1])
+        same(all_ways("group_by_reduce", add, given, values)[0], np.unique(given))
+        with_init = all_ways("group_by_reduce", affine, given, (values, other), (1.0, 0.5))
+        for s, k in enumerate(sorted(groups)):
+            pairs = [(1.0, 0.5), *zip(values[keys == k], other[keys == k], strict=True)]
+            assert tuple(column[s] for column in with_init[1]) == folded(affine, pairs)
+    assert len(all_ways("group_by_reduce", add, keys[:0], values[:0])[0]) == 0
+    same(all_ways("group_by_reduce", add, keys[:1], values[:1]), (keys[:1], values[:1]))
     same(all_ways("unique", keys), np.unique(keys))
     places = np.unique(keys, return_index=True)[1]
     same(all_ways("unique_by_key", keys, values), (keys[places], values[places]))

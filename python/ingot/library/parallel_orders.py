@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .parallel import segmented_reduce
+from .parallel import columns_of, filled, kinds_of, segmented_reduce
 from .sequences import (
     chosen,
     element,
@@ -18,6 +18,7 @@ from .sequences import (
     need_function,
     need_indices,
     permuted,
+    put,
     put_chosen,
     ready,
     results,
@@ -262,9 +263,27 @@ def sort(xs: Any, key: Callable[..., Any] | None = None, less: Callable[..., Any
     arrays = stored(xs, length_of(xs))
     need_numbers(arrays)
     if isinstance(arrays, np.ndarray) and key is None and less is None:
-        return np.sort(arrays, kind="stable")
+        return sorted_numbers(arrays)
     order = order_by(arrays, key, less)
     return map_leaves(lambda x: x[order], arrays)
+
+
+def sorted_numbers(x: Any) -> Any:
+    """Numbers in stable order. Those that are equal are the same, but for the signs of zeros and the bits of NaN."""
+    if x.dtype.kind not in "biuf":
+        return np.sort(x, kind="stable")
+    made = np.sort(x)
+    n = len(made)
+    if x.dtype.kind != "f" or n == 0:
+        return made
+    if made[n - 1] != made[n - 1]:
+        unordered = x[x != x]
+        made[n - len(unordered) :] = unordered
+    begin = int(np.searchsorted(made, 0))
+    end = int(np.searchsorted(made, 0, "right"))
+    if end - begin > 1:
+        made[begin:end] = x[x == 0]
+    return made
 
 
 def order_by(arrays: Any, key: Any, less: Any) -> Any:
@@ -314,12 +333,18 @@ def order_of(arrays: Any) -> Any:
 
 def order_of_one(x: Any) -> Any:
     """The stable order of numbers: integers that are near each other are counted."""
+    low, count = values_of(x)
+    return np.argsort(x, kind="stable") if count == 0 else counted_order(x, low, count)
+
+
+def values_of(x: Any) -> tuple[int, int]:
+    """The least of integers that are near each other, and how many there are from it to the largest one; else 0 of them."""
     if x.dtype.kind in "iu" and (x.dtype.kind == "i" or x.dtype.itemsize < 8) and len(x) > 0:
         low = int(x.min())
         high = int(x.max())
         if low >= -(2**62) and high < 2**62 and high - low < 2 * len(x):
-            return counted_order(x, low, high - low + 1)
-    return np.argsort(x, kind="stable")
+            return low, high - low + 1
+    return 0, 0
 
 
 def counted_order(x: Any, low: int, count: int) -> Any:
@@ -624,7 +649,8 @@ def group_by_reduce(f: Callable[..., Any], keys: Any, values: Any, init: Any = N
 
     Notes
     -----
-    Threads have keys each. The values of a key are combined one after the other.
+    The values of a key are combined one after the other. Threads have keys each; of keys that are integers near each other, one
+    thread has all.
 
     Examples
     --------
@@ -636,12 +662,45 @@ def group_by_reduce(f: Callable[..., Any], keys: Any, values: Any, init: Any = N
     values = ready(values)
     n = length_of((keys, values))
     arrays = stored(keys, n)
+    if isinstance(arrays, np.ndarray):
+        need_numbers(arrays)
+        low, count = values_of(arrays)
+        if count > 0:
+            return combined_in_table(f, arrays, values, init, low, count)
     order, starts = same_keys(arrays)
     offsets = np.empty(len(starts) + 1, np.int64)
     offsets[: len(starts)] = starts
     offsets[len(starts)] = n
     first = order[starts]
     return map_leaves(lambda x: x[first], arrays), segmented_reduce(f, permuted(values, order), offsets, init)
+
+
+def combined_in_table(f: Callable[..., Any], keys: Any, values: Any, init: Any, low: int, count: int) -> tuple[Any, Any]:
+    """`group_by_reduce` of integers from `low` on, of `count` values at most, whose combinations are in a table."""
+    need_function(f)
+    n = len(keys)
+    has = np.zeros(count, np.bool)
+    for key in keys:
+        has[int(key) - low] = True
+    places = np.flatnonzero(has)
+    kinds = kinds_of(f, values, n, init, init is not None or len(places) < n)
+    table = columns_of(kinds, count)
+    if init is None:
+        for i in range(n):
+            at = int(keys[i]) - low
+            if has[at]:  # the first one
+                has[at] = False
+                put(table, at, element(values, i))
+            else:
+                put(table, at, f(element(table, at), element(values, i)))
+    else:
+        for k in range(count):
+            put(table, k, init)
+        for i in range(n):
+            at = int(keys[i]) - low
+            put(table, at, f(element(table, at), element(values, i)))
+    combined = filled(table)
+    return (places + low).astype(keys.dtype), map_leaves(lambda x: x[places], combined)
 
 
 def merge(xs: Any, ys: Any) -> Any:
@@ -679,13 +738,16 @@ def merge(xs: Any, ys: Any) -> Any:
     made = np.empty(len(a) + len(b), np.result_type(a.dtype, b.dtype))
     i = 0
     j = 0
-    for k in range(len(made)):
-        if is_first(a, i, b, j):
-            made[k] = a[i]
-            i += 1
-        else:
-            made[k] = b[j]
-            j += 1
+    while i < len(a) and j < len(b):
+        x, y = a[i], b[j]
+        takes = int(y < x or (x != x and y == y))  # the other one
+        made[i + j] = y if takes else x
+        i += 1 - takes
+        j += takes
+    if i < len(a):
+        made[i + j :] = a[i:]
+    else:
+        made[i + j :] = b[j:]
     return made
 
 
@@ -786,7 +848,49 @@ def searchsorted(xs: Any, values: Any, side: str = "left") -> Any:
     values = ready(values)
     arrays = stored(xs, length_of(xs)), stored(values, length_of(values))
     need_numbers(arrays)
-    return np.searchsorted(arrays[0], arrays[1], side)
+    x, wanted = arrays
+    if side not in ("left", "right") or x.dtype != wanted.dtype or x.dtype.kind not in "iuf" or len(x) == 0:
+        return np.searchsorted(x, wanted, side)
+    return searched(x, wanted, side == "right")
+
+
+TOGETHER = 16
+"""How many values are searched for at the same time."""
+
+
+def searched(x: Any, wanted: Any, is_right: bool) -> Any:
+    """Where values are in a sorted array that has elements: several at the same time, whose loads do not wait for each other."""
+    made = np.empty(len(wanted), np.int64)
+    blocks = len(wanted) // TOGETHER
+    for b in range(blocks):
+        places = np.zeros(TOGETHER, np.int64)
+        left = len(x)
+        while left > 1:
+            half = left // 2
+            for k in range(TOGETHER):
+                places[k] = further(x, places[k], half, wanted[b * TOGETHER + k], is_right)
+            left -= half
+        for k in range(TOGETHER):
+            made[b * TOGETHER + k] = further(x, places[k], 1, wanted[b * TOGETHER + k], is_right)
+    for i in range(blocks * TOGETHER, len(wanted)):
+        place = 0
+        left = len(x)
+        while left > 1:
+            half = left // 2
+            place = further(x, place, half, wanted[i], is_right)
+            left -= half
+        made[i] = further(x, place, 1, wanted[i], is_right)
+    return made
+
+
+def further(x: Any, place: Any, half: Any, value: Any, is_right: bool) -> Any:
+    """The place after so many elements more, if all of them come before a value."""
+    last = x[min(max(place + half - 1, 0), len(x) - 1)]
+    if is_right:
+        before = (last <= value) | (value != value)
+    else:
+        before = (last < value) | ((value != value) & (last == last))
+    return place + half if before else place
 
 
 def histogram(index: Any, length: int, weights: Any = None) -> Any:
