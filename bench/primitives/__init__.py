@@ -1,0 +1,1 @@
+"""The functions of `ingot.parallel` beside C++, NumPy, Numba, JAX and pandas."""
