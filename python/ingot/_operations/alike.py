@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import threading
 import weakref
 from types import CodeType, FunctionType, MethodType
@@ -20,8 +21,8 @@ _DEEPEST = 5
 """How far closures in closures are compared."""
 _VALUES = (bool, int, str, bytes)
 
-_known: weakref.WeakKeyDictionary[CodeType, list[weakref.ref[Any]]] = weakref.WeakKeyDictionary()
-"""Functions by their code; those that are compiled are kept by what was compiled."""
+_known: dict[int, tuple[weakref.ref[CodeType], list[weakref.ref[Any]]]] = {}
+"""Functions by the number of their code, which is quicker than its hash; those that are compiled are kept by what was compiled."""
 _lock = threading.Lock()
 
 
@@ -29,11 +30,14 @@ class HigherFunction(EagerFunction):
     """A compiled function of functions, which compiles for one of those that are alike."""
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[Any, Any], bound: tuple[list[Any], Any] | None = None) -> Any:
-        first = tuple([first_of(arg) for arg in args])
-        named = {name: first_of(value) for name, value in kwargs.items()}
-        if any(a is not b for a, b in zip((*first, *named.values()), (*args, *kwargs.values()), strict=True)):
+        first = [first_of(arg) for arg in args]
+        named = {name: first_of(value) for name, value in kwargs.items()} if kwargs else kwargs
+        if not (all(map(operator.is_, first, args)) and all(map(operator.is_, named.values(), kwargs.values()))):
             result = self(*first, **named)
-            return next((kwargs[name] for name, value in named.items() if value is result), result)
+            for name, value in named.items():
+                if value is result:
+                    return kwargs[name]
+            return result
         return super()._call(args, kwargs)  # not as bound: what sequences call may be another function now
 
 
@@ -70,33 +74,52 @@ def _as_function(value: Any) -> Any:
 
 def _first_function(f: Any) -> Any:
     """The first one that is alike; those that were asked for last are looked at first, and kept longest."""
-    for reference in tuple(_known.get(f.__code__, ())):
+    code = f.__code__
+    references = _functions_of(code)
+    for reference in references:
         other = reference()
-        if other is not None and (_is_same(f, other, 0)):
-            _remember(f.__code__, reference)
+        if other is not None and _is_same(f, other, 0):
+            if reference is not references[0]:
+                _remember(code, reference)
             return other
-    _remember(f.__code__, weakref.ref(f))
+    _remember(code, weakref.ref(f))
     return f
 
 
+def _functions_of(code: CodeType) -> list[weakref.ref[Any]]:
+    """A list that nobody changes."""
+    known = _known.get(id(code))
+    return known[1] if known is not None and known[0]() is code else []
+
+
 def _remember(code: CodeType, reference: weakref.ref[Any]) -> None:
-    references = _known.get(code)
-    if references and references[0] is reference:
-        return
+    number = id(code)
     with _lock:
-        alive = [one for one in _known.get(code, ()) if one is not reference and one() is not None]
-        _known[code] = [reference, *alive[: _MOST - 1]]
+        known = _known.get(number)
+        if known is None or known[0]() is not code:
+            known = weakref.ref(code, lambda gone: _forget(number, gone)), []
+        alive = [one for one in known[1] if one is not reference and one() is not None]
+        _known[number] = known[0], [reference, *alive[: _MOST - 1]]
+
+
+def _forget(number: int, code: weakref.ref[CodeType]) -> None:
+    known = _known.get(number)
+    if known is not None and known[0] is code:
+        _known.pop(number, None)
 
 
 def _are_alike(f: FunctionType, other: FunctionType, depth: int = 0) -> bool:
     """Whether two functions of one code do the same: with the same globals, defaults and values in their closures, as these are now."""
     if f.__globals__ is not other.__globals__ or f.__dict__ or other.__dict__ or f.__code__.co_filename != other.__code__.co_filename:
         return False
-    mine, theirs = (f.__defaults__, _named(f)), (other.__defaults__, _named(other))
-    if not _is_same(mine, theirs, depth):
-        return False
+    mine, theirs = f.__closure__, other.__closure__
+    if f.__defaults__ is not None or other.__defaults__ is not None or f.__kwdefaults__ or other.__kwdefaults__:
+        if not _is_same((f.__defaults__, _named(f)), (other.__defaults__, _named(other)), depth):
+            return False
+    if mine is None or theirs is None:
+        return mine is theirs
     try:
-        pairs = [(a.cell_contents, b.cell_contents) for a, b in zip(f.__closure__ or (), other.__closure__ or (), strict=True)]
+        pairs = [(a.cell_contents, b.cell_contents) for a, b in zip(mine, theirs, strict=True)]
     except ValueError:  # a cell without a value
         return False
     return all(_is_same(a, b, depth) for a, b in pairs)

@@ -198,6 +198,27 @@ def python_kinds(combined: Callable[[Any], Any], xs: Any, n: int, init: Any, is_
     return map_leaves(Kind, *tuples)
 
 
+def at_kinds(kinds: Any, value: Any) -> Any:
+    """What is combined, of its dtypes."""
+    return map_leaves(at_kind, kinds, value)
+
+
+def at_kind(kind: Any, x: Any) -> Any:
+    if not isinstance(kind, Kind):
+        return primitives.at_dtype(x, kind)
+    if getattr(x, "dtype", None) != kind.dtype:
+        kind.dtype = np.result_type(kind.dtype, x)
+    return kind.dtype.type(x)
+
+
+def combined(f: Callable[..., Any], xs: Any, begin: int, end: int, value: Any, kinds: Any) -> Any:
+    """A value combined with elements, in order."""
+    now = at_kinds(kinds, value)
+    for i in range(begin, end):
+        now = at_kinds(kinds, f(now, element(xs, i)))
+    return now
+
+
 def columns_of(kinds: Any, n: int) -> Any:
     """Arrays of n numbers of some dtypes."""
     return map_leaves(lambda kind: Column(kind, n), kinds) if is_python() else numbers(kinds, n)
@@ -219,9 +240,7 @@ def run_totals(f: Callable[..., Any], xs: Any, n: int, kinds: Any) -> Any:
         for k in range(LANES):
             put(totals, b * LANES + k, element(now, k))
     for r in range(blocks * LANES, runs):
-        put(totals, r, element(xs, r * RUN))
-        for i in range(r * RUN + 1, min(r * RUN + RUN, n)):
-            put(totals, r, f(element(totals, r), element(xs, i)))
+        put(totals, r, combined(f, xs, r * RUN + 1, min(r * RUN + RUN, n), element(xs, r * RUN), kinds))
     return totals
 
 
@@ -270,43 +289,31 @@ def reduce(f: Callable[..., Any], xs: Any, init: Any = None) -> Any:
         raise ValueError("reduce of an empty sequence without `init`")
     kinds = kinds_of(f, xs, n, init, init is not None or n > 1)
     totals = run_totals(f, xs, n, kinds)
-    value = columns_of(kinds, 1)
-    begin = 0
+    runs = (n + RUN - 1) // RUN
     if init is None:
-        put(value, 0, element(totals, 0))
-        begin = 1
-    else:
-        put(value, 0, init)
-    for r in range(begin, (n + RUN - 1) // RUN):
-        put(value, 0, f(element(value, 0), element(totals, r)))
-    return element(value, 0)
+        return combined(f, totals, 1, runs, element(totals, 0), kinds)
+    return combined(f, totals, 0, runs, init, kinds)
 
 
 def befores(f: Callable[..., Any], totals: Any, init: Any, kinds: Any, runs: int) -> Any:
     """What comes before each run, instead of its total; of the first one without `init`, its total."""
-    value = columns_of(kinds, 1)
-    begin = 0
-    if init is None:
-        put(value, 0, element(totals, 0))
-        begin = 1
-    else:
-        put(value, 0, init)
-    for r in range(begin, runs):
+    value = at_kinds(kinds, element(totals, 0) if init is None else init)
+    for r in range(1 if init is None else 0, runs):
         total = element(totals, r)
-        put(totals, r, element(value, 0))
-        put(value, 0, f(element(value, 0), total))
+        put(totals, r, value)
+        value = at_kinds(kinds, f(value, total))
     return totals
 
 
-def scan_run(f: Callable[..., Any], xs: Any, out: Any, begin: int, end: int, now: Any, exclusive: bool) -> None:
-    """Scans elements one after the other; `now` has what comes before them."""
+def scan_run(f: Callable[..., Any], xs: Any, out: Any, begin: int, end: int, before: Any, kinds: Any, exclusive: bool) -> None:
+    """Scans elements one after the other, of which `before` comes before."""
+    now = at_kinds(kinds, before)
     for i in range(begin, end):
         if exclusive:
-            put(out, i, element(now, 0))
-            put(now, 0, f(element(now, 0), element(xs, i)))
-        else:
-            put(now, 0, f(element(now, 0), element(xs, i)))
-            put(out, i, element(now, 0))
+            put(out, i, now)
+        now = at_kinds(kinds, f(now, element(xs, i)))
+        if not exclusive:
+            put(out, i, now)
 
 
 def scan(f: Callable[..., Any], xs: Any, init: Any = None, exclusive: bool = False, out: Any = None) -> Any:
@@ -375,16 +382,14 @@ def scan_runs(f: Callable[..., Any], xs: Any, n: int, init: Any, exclusive: bool
 
     runs = (n + RUN - 1) // RUN
     before = befores(f, run_totals(f, xs, n, kinds), init, kinds, runs)
-    now = columns_of(kinds, 1)
     start = 0
     if init is None:
         start = 1
-        put(now, 0, element(xs, 0))
-        put(out, 0, element(now, 0))
-        scan_run(f, xs, out, 1, min(RUN, n), now, exclusive)
+        first = at_kinds(kinds, element(xs, 0))
+        put(out, 0, first)
+        scan_run(f, xs, out, 1, min(RUN, n), first, kinds, exclusive)
         for r in range(1, min(LANES, runs)):
-            put(now, 0, element(before, r))
-            scan_run(f, xs, out, r * RUN, min(r * RUN + RUN, n), now, exclusive)
+            scan_run(f, xs, out, r * RUN, min(r * RUN + RUN, n), element(before, r), kinds, exclusive)
     blocks = n // (RUN * LANES)
     if is_new:
         for b in prange(start, blocks):
@@ -393,8 +398,7 @@ def scan_runs(f: Callable[..., Any], xs: Any, n: int, init: Any, exclusive: bool
         for b in range(start, blocks):
             scan_block(f, xs, before, kinds, b, exclusive, out)
     for r in range(max(blocks, start) * LANES, runs):
-        put(now, 0, element(before, r))
-        scan_run(f, xs, out, r * RUN, min(r * RUN + RUN, n), now, exclusive)
+        scan_run(f, xs, out, r * RUN, min(r * RUN + RUN, n), element(before, r), kinds, exclusive)
 
 
 def scan_block(f: Callable[..., Any], xs: Any, before: Any, kinds: Any, b: int, exclusive: bool, out: Any) -> None:
@@ -504,12 +508,9 @@ def segmented_reduce(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = N
     for s in prange(count):
         begin = offsets[s]
         if init is None:
-            put(made, s, element(xs, begin))
-            begin += 1
+            put(made, s, combined(f, xs, begin + 1, offsets[s + 1], element(xs, begin), kinds))
         else:
-            put(made, s, init)
-        for i in range(begin, offsets[s + 1]):
-            put(made, s, f(element(made, s), element(xs, i)))
+            put(made, s, combined(f, xs, begin, offsets[s + 1], init, kinds))
     return filled(made)
 
 
@@ -565,12 +566,10 @@ def segmented_scan(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = Non
         end = offsets[s + 1]
         if begin == end:
             continue
-        now = columns_of(kinds, 1)
         if init is None:
-            put(now, 0, element(xs, begin))
-            put(made, begin, element(now, 0))
-            begin += 1
+            first = at_kinds(kinds, element(xs, begin))
+            put(made, begin, first)
+            scan_run(f, xs, made, begin + 1, end, first, kinds, exclusive)
         else:
-            put(now, 0, init)
-        scan_run(f, xs, made, begin, end, now, exclusive)
+            scan_run(f, xs, made, begin, end, init, kinds, exclusive)
     return filled(made)
