@@ -43,7 +43,7 @@ X, Y = np.random.default_rng(0).standard_normal((2, N))
     ),
 )
 def test_reductions_store_nothing(law):
-    """Of 100 000 elements, a number for each run of 128 and what combines 16 runs are all that is stored."""
+    """Of 100 000 elements, a number for each run of 128, a run, and what combines 16 runs are all that is stored."""
     sizes, _ = buffers(law, X, Y)
     assert max(sizes) == (N + 127) // 128 * 8
 

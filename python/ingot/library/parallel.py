@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import primitives
-from .batching import numbers
+from .batching import numbers, stacked
 from .sequences import dtype_of, element, is_python, length_of, near, need_function, need_room, put, ready, results, sample_of, stored, tried
 from .structures import leaves_of, map_leaves
 
@@ -240,8 +240,16 @@ def run_totals(f: Callable[..., Any], xs: Any, n: int, kinds: Any) -> Any:
         for k in range(LANES):
             put(totals, b * LANES + k, element(now, k))
     for r in range(blocks * LANES, runs):
-        put(totals, r, combined(f, xs, r * RUN + 1, min(r * RUN + RUN, n), element(xs, r * RUN), kinds))
+        run, begin = run_of(xs, r, n)
+        put(totals, r, combined(f, run, begin + 1, begin + min(RUN, n - r * RUN), element(run, begin), kinds))
     return totals
+
+
+def run_of(xs: Any, r: int, n: int) -> tuple[Any, Any]:
+    """Arrays that have a run's elements, computed all at the same time, and the index of the first one; after the last one, it again."""
+    if is_python():
+        return xs, r * RUN
+    return stacked(lambda i: element(xs, min(r * RUN + i, n - 1)), RUN), 0
 
 
 def reduce(f: Callable[..., Any], xs: Any, init: Any = None) -> Any:

@@ -172,7 +172,8 @@ class ProducerFinder {
                                                                                  : card.cost;
       loads += f_.op(op) == Op::load ? 1 : 0;
     }
-    if (is_small(found.view) && (cost > 1 || loads != 1)) return false;
+    const bool is_copy = loads == 1 && f_.op(f_.operands(found.store).back()) == Op::load;
+    if (is_small(found.view) && !is_copy) return false;
     std::vector<Reader> readers;
     size_t deepest = 0;
     for (const NodeId load : found.loads) {
@@ -185,13 +186,11 @@ class ProducerFinder {
     const bool has_lanes = fits_lanes(f_, f_[f_[found.store].parent].owner, none_);
     int64_t times = 0;
     for (const auto& [load, loops] : readers) {
-      const bool is_main = loops.size() == deepest;
-      times += is_main ? 1 : 0;
-      if (!is_main && cost <= kCheap) continue;
+      if (loops.size() < deepest) continue;
+      ++times;
       if (std::ranges::any_of(loops, [&](NodeId loop) { return may_load_again(f_, loop, load); }))
         return false;
-      if (cost > kCheap && is_main && has_lanes && (loops.empty() || !fits_lanes(f_, loops[0], none_)))
-        return false;
+      if (cost > kCheap && has_lanes && (loops.empty() || !fits_lanes(f_, loops[0], none_))) return false;
     }
     return times * loads <= loads + 2 + times && (times <= 1 || cost <= kCheap);
   }
