@@ -1,1 +1,1 @@
-"""The functions of `ingot.parallel` beside C++, NumPy, Numba, JAX and pandas."""
+"""The functions of `ingot.parallel` next to C++, NumPy, Numba, JAX and pandas."""

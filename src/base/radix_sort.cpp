@@ -50,8 +50,8 @@ class Sorter {
  public:
   explicit Sorter(const T* elements) : elements_(elements) {}
 
-  /// Sorts words by the keys of their elements, with room for as many; the indices ascend before.
-  void sort(Word* words, Word* room, size_t count) const {
+  /// Sorts words by the keys of their elements, with space for as many; the indices ascend before.
+  void sort(Word* words, Word* space, size_t count) const {
     if (count <= kShort) return insert(words, count);
     if (count <= kLonger)
       return std::stable_sort(words, words + count, [&](Word a, Word b) { return key(a) < key(b); });
@@ -64,8 +64,8 @@ class Sorter {
     for (size_t i = 0; i < count; ++i)
       words[i] =
           Word{static_cast<uint32_t>(key(words[i]) >> low)} << kPrefix | static_cast<uint32_t>(words[i]);
-    sort_prefixes(words, room, count, (top - low + kDigit - 1) / kDigit, top - low);
-    if (low > std::countr_zero(varying)) sort_runs(words, room, count);
+    sort_prefixes(words, space, count, (top - low + kDigit - 1) / kDigit, top - low);
+    if (low > std::countr_zero(varying)) sort_runs(words, space, count);
   }
 
  private:
@@ -82,7 +82,7 @@ class Sorter {
   }
 
   /// By so many bits of the prefixes; what is above them is the same in all.
-  void sort_prefixes(Word* words, Word* room, size_t count, int passes, int bits) const {
+  void sort_prefixes(Word* words, Word* space, size_t count, int passes, int bits) const {
     auto histograms = std::make_unique<Histograms>();
     const auto digit = [bits](Word word, int pass) -> size_t {
       const int last = std::min(kDigit, bits - pass * kDigit);
@@ -93,7 +93,7 @@ class Sorter {
       for (size_t i = 0; i < count; ++i) ++places[digit(words[i], pass)];
     }
     Word* from = words;
-    Word* to = room;
+    Word* to = space;
     for (int pass = 0; pass < passes; ++pass) {
       auto& places = (*histograms)[static_cast<size_t>(pass)];
       uint32_t begin = 0;
@@ -105,11 +105,11 @@ class Sorter {
   }
 
   /// By the rest of the keys, words of one prefix.
-  void sort_runs(Word* words, Word* room, size_t count) const {
+  void sort_runs(Word* words, Word* space, size_t count) const {
     for (size_t begin = 0; begin < count;) {
       size_t end = begin + 1;
       while (end < count && words[end] >> kPrefix == words[begin] >> kPrefix) ++end;
-      if (end - begin > 1) sort(words + begin, room, end - begin);
+      if (end - begin > 1) sort(words + begin, space, end - begin);
       begin = end;
     }
   }

@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT))
 
 from bench import chunks, functions, measure, programs, report, tiers  # noqa: E402
 from bench.contestants import Machine  # noqa: E402
+from bench.primitives.tasks import PRIMITIVES  # noqa: E402
 from bench.workload import Workload  # noqa: E402
 from bench.workloads import WORKLOADS  # noqa: E402
 
@@ -59,6 +60,16 @@ def test_calls_are_measured(figures):
             assert part["calls"][title]["off"]["min"] > 0 and part["calls"][title]["on"]["min"] > 0
         launch = part["calls"]["launch, emulated"]["ingot"]
         assert isinstance(launch, str) or launch["min"] > 0  # the program is there next to a build only
+
+
+@pytest.mark.slow
+def test_parallel_functions_are_right():
+    """Those of C++ and NumPy give what Ingot gives; groups of a hundred keys are compared where all of them occur."""
+    command = [sys.executable, "-m", "bench.primitives", "--peers", "cpp", "pandas", "--sizes", "3001", "--rounds", "1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    rows = done.stdout.splitlines()[2:]
+    assert len(rows) == len(PRIMITIVES) and all(" us  best " in row and "numpy" in row and "c++" in row for row in rows)
 
 
 def _squares(n):

@@ -119,6 +119,7 @@ def test_what_is_stored():
             s = s * 0.5 + t[(i * 7919) % len(t)]
         return s
 
+    assert stored(lambda x, y: parallel.scan(add, np.exp(x)), X, Y) == 2
     assert stored(changed, X, Y) >= 1
     assert stored(read_again, X, Y) == stored(costly_in_order, X, Y) == stored(by_index, X, Y) == 1
 
