@@ -740,10 +740,10 @@ def merge(xs: Any, ys: Any) -> Any:
     j = 0
     while i < len(a) and j < len(b):
         x, y = a[i], b[j]
-        takes = int(y < x or (x != x and y == y))  # the other one
+        takes = (y < x) | ((x != x) & (y == y))  # the other one, without a branch that cannot be foreseen
         made[i + j] = y if takes else x
-        i += 1 - takes
-        j += takes
+        i += int(not takes)
+        j += int(takes)
     if i < len(a):
         made[i + j :] = a[i:]
     else:
