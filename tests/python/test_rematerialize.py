@@ -18,7 +18,8 @@ def buffers(function, *arguments):
     specialisation, given = compiled._prepare(arguments, {})
     found = specialisation.program.compile(texts=True)["nests"].fusion(specialisation.program.interface[0], given.leaves)
     made = compiled(*arguments)
-    np.testing.assert_allclose(np.asarray(made), np.asarray(function(*arguments)), rtol=1e-13)  # exponentials are not NumPy's
+    rounding = 1e-13 if "exp" in function.__code__.co_names else 0.0  # exponentials are not NumPy's
+    np.testing.assert_allclose(np.asarray(made), np.asarray(function(*arguments)), rtol=rounding)
     return [buffer.bytes for buffer in found.buffers if buffer.kind != "argument"], found
 
 
