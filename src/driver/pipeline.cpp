@@ -14,10 +14,10 @@ namespace {
 constexpr std::string_view kFront[] = {"derive", "parallel"};
 
 /// Passes for CPUs with vector registers.
-constexpr std::string_view kLanes[] = {"inline",     "simplify", "reuse",      "fuse",          "to_loops",
-                                       "simplify",   "checks",   "dce",        "rematerialize", "interchange",
-                                       "fuse_nests", "sweeps",   "contract",   "expand",        "schedule",
-                                       "threads",    "jam",      "hoist_loads"};
+constexpr std::string_view kLanes[] = {"inline",     "simplify", "reuse",    "fuse",          "to_loops",
+                                       "simplify",   "checks",   "dce",      "rematerialize", "interchange",
+                                       "fuse_nests", "sweeps",   "contract", "expand",        "carry",
+                                       "schedule",   "threads",  "jam",      "hoist_loads"};
 /// Passes for CPUs without: no loop is chosen for lanes or changed for them.
 constexpr std::string_view kOneByOne[] = {"inline",   "simplify", "reuse",      "fuse",          "to_loops",
                                           "simplify", "checks",   "dce",        "rematerialize", "fuse_nests",

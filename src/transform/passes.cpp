@@ -14,6 +14,7 @@
 #include "transform/kernels/kernels.h"
 #include "transform/kernels/spans.h"
 #include "transform/kernels/tables.h"
+#include "transform/loops/carry.h"
 #include "transform/loops/checks.h"
 #include "transform/loops/contract.h"
 #include "transform/loops/expand.h"
@@ -64,6 +65,7 @@ constexpr Pass kPasses[] = {
     {"split", split, ir::Stage::Loop},
     {"contract", contract, ir::Stage::Loop},
     {"expand", expand, ir::Stage::Loop},
+    {"carry", for_any<carry>, ir::Stage::Loop},
     {"sweeps", for_any<sweeps>, ir::Stage::Loop},
     {"interchange", interchange, ir::Stage::Loop},
     {"schedule", for_any<schedule>, ir::Stage::Loop},
