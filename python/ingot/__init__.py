@@ -15,7 +15,7 @@ those of Python and NumPy. What Ingot does not compile raises `ingot.Unsupported
 reason and what to write instead.
 
 Compile
-    jit, njit, vectorize, guvectorize, stencil, jitclass, fuse, prange, implements, host, export
+    jit, njit, vectorize, guvectorize, stencil, jitclass, fuse, prange, implements, host, export, schedule, loop
 Differentiate
     grad, value_and_grad, vjp, jvp, jacrev, jacfwd, hessian, hvp, linearize, checkpoint, stop_gradient,
     custom_jvp, custom_vjp, check_grads
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ._arrays.graph import Graph, graph
     from ._calls.jit import jit, njit
     from ._calls.jitclass import jitclass
+    from ._calls.schedules import Schedule, loop, schedule
     from ._devices import (
         Device,
         default_device,
@@ -117,6 +118,7 @@ _MODULES = {
     "_arrays.graph": "Graph graph",
     "_calls.jit": "jit njit",
     "_calls.jitclass": "jitclass",
+    "_calls.schedules": "Schedule loop schedule",
     "_devices": "Device default_device device devices release_memory reset_memory_peak set_default_device set_memory_limit",
     "_devices.memory": "memory set_kept_memory_limit",
     "_devices.threads": "get_num_threads set_num_threads",

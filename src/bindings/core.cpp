@@ -340,6 +340,7 @@ nb::dict Program::compile(bool texts, int threads, const std::string& device, bo
     stages["nests"] = nests;
     stages["final"] = final_stage;
     stages["obstacles"] = described(report.loops);
+    stages["schedule"] = final_stage.module->nests;
     stages["loop IR"] = last;
     stages["LLVM IR"] = result.code.llvm_ir_optimized;
     stages["assembly"] = result.code.assembly;
@@ -541,6 +542,7 @@ class Frontend {
     request_.on_device = nb::cast<bool>(described[4]);
     auto module = std::make_unique<ir::Module>();
     module->heed(abandonment());
+    module->directives = request_.directives;
     lowering_.emplace(registry_, std::move(module), function_, request_);
   }
 
@@ -553,8 +555,14 @@ class Frontend {
 
 std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::object& function,
                                const nb::object& caller, const std::vector<std::string>& relaxed,
-                               bool in_order) {
+                               bool in_order, const nb::list& directives) {
   frontend::Request options{.in_order = in_order};
+  for (const nb::handle each : directives) {
+    ir::Directive directive{
+        static_cast<ir::Directive::Kind>(nb::cast<int>(each[0])), {}, nb::cast<int64_t>(each[2])};
+    for (const nb::handle name : each[1]) directive.loops.push_back(nb::cast<std::string>(name));
+    options.directives.push_back(std::move(directive));
+  }
   for (const std::string& name : relaxed) options.relaxations.add(base::known(ir::Relaxations::named(name)));
   Frontend frontend(registry, function, caller, std::move(options));
   frontend::Lowered lowered = driver::lower(frontend);
@@ -623,7 +631,8 @@ NB_MODULE(_core, m) {
   add_explained(m);
   m.def("targets", &targets);
   m.def("rename_ops_in_text", &ir::rename_ops_in_text);  // for tests
-  m.def("lower", &lower, "registry"_a, "function"_a, "caller"_a, "relaxed"_a, "in_order"_a = false);
+  m.def("lower", &lower, "registry"_a, "function"_a, "caller"_a, "relaxed"_a, "in_order"_a = false,
+        "directives"_a = nb::list());
 
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     const nb::module_ errors = nb::module_::import_("ingot._errors");

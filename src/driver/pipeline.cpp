@@ -14,14 +14,14 @@ namespace {
 constexpr std::string_view kFront[] = {"derive", "parallel"};
 
 /// Passes for CPUs with vector registers.
-constexpr std::string_view kLanes[] = {"inline",     "simplify", "reuse",    "fuse",          "to_loops",
-                                       "simplify",   "checks",   "dce",      "rematerialize", "interchange",
-                                       "fuse_nests", "sweeps",   "contract", "expand",        "carry",
-                                       "schedule",   "threads",  "jam",      "hoist_loads"};
+constexpr std::string_view kLanes[] = {"inline",      "simplify",   "reuse",   "fuse",       "to_loops",
+                                       "simplify",    "checks",     "dce",     "directives", "rematerialize",
+                                       "interchange", "fuse_nests", "sweeps",  "contract",   "expand",
+                                       "carry",       "schedule",   "threads", "jam",        "hoist_loads"};
 /// Passes for CPUs without: no loop is chosen for lanes or changed for them.
-constexpr std::string_view kOneByOne[] = {"inline",   "simplify", "reuse",      "fuse",          "to_loops",
-                                          "simplify", "checks",   "dce",        "rematerialize", "fuse_nests",
-                                          "contract", "threads",  "hoist_loads"};
+constexpr std::string_view kOneByOne[] = {"inline",     "simplify", "reuse",   "fuse",       "to_loops",
+                                          "simplify",   "checks",   "dce",     "directives", "rematerialize",
+                                          "fuse_nests", "contract", "threads", "hoist_loads"};
 
 /// Passes for hosts of a device: its kernels have lanes and threads of their own, and run all iterations of a
 /// loop at once.

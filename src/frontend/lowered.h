@@ -103,6 +103,7 @@ struct Request {
   ir::Relaxations relaxations{};
   bool on_device = false;  ///< the code is for a device
   bool in_order = false;   ///< loops over `prange` run as those over `range`
+  std::vector<ir::Directive> directives{};
 };
 
 }  // namespace ingot::frontend

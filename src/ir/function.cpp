@@ -59,6 +59,9 @@ std::unique_ptr<Module> Module::clone() const {
   copy->texts_ = texts_;
   copy->text_ids_ = text_ids_;
   copy->spans_ = spans_;
+  copy->directives = directives;
+  copy->loop_names = loop_names;
+  copy->nests = nests;
   copy->signatures_ = signatures_;
   for (const std::unique_ptr<Function>& function : functions_) {
     copy->functions_.emplace_back(function == nullptr ? nullptr : new Function(*function));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -69,6 +70,8 @@ struct Span {
   uint32_t end_column = 0;
   TextId function;
   SpanId inlined_at;
+  TextId loops =
+      {};  ///< names of the loops made here, from the outside in, with commas between (directives.h)
   bool operator==(const Span&) const = default;
 };
 
@@ -89,6 +92,22 @@ struct ParameterInfo {
   std::optional<uint32_t> ones = {};  ///< bit i: whether axis i has length 1; none: not known of any axis
   int64_t last = 0;                   ///< the length of the last axis, 2 to kLongestShort; 0: not known
   bool operator==(const ParameterInfo&) const = default;
+};
+
+/// One of the steps by which a user arranges loops, which have names (directives.h); each step finds them as
+/// the one before has left them.
+struct Directive {
+  enum class Kind : uint8_t {
+    Split,      ///< a loop into an outer and an inner one, of `number` iterations: the loop, outer, inner
+    Reorder,    ///< loops inside each other, as they are to be from the outside in
+    Fuse,       ///< two loops inside each other into one: outer, inner, the one
+    Vectorize,  ///< a loop runs in `number` lanes; 0: as many as fit
+    Unroll,     ///< the iterations of a loop are written after each other
+    Parallel,   ///< threads share a loop
+  };
+  Kind kind;
+  std::vector<std::string> loops;
+  int64_t number = 0;
 };
 
 class Module;
@@ -202,6 +221,11 @@ class Module {
   std::unique_ptr<Module> clone() const;
 
   TypeTable types;
+  std::vector<Directive> directives;  ///< which the pass of that name follows
+  /// The names that the program gives loops, each with its line too (`i` and `i:12`): also of those that have
+  /// been written out, or have become nothing.
+  std::set<std::string> loop_names;
+  std::string nests;  ///< the loops as the directives have left them, as text for users
 
   /// Once the flag is set, work on the module ends: `go_on` throws. Null: it is never set.
   void heed(const std::atomic<bool>* stop) { stop_ = stop; }

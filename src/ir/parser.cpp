@@ -368,6 +368,7 @@ SpanId BodyReader::read_span() {
     expect_mark("-");
     span.end_column = read_int<uint32_t>();
     if (skip_word("in")) span.function = module_.text(read_text());
+    if (skip_word("loops")) span.loops = module_.text(read_text());
     chain.push_back(span);
     if (!skip_word("inlined")) break;
     expect_word("at");

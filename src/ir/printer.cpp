@@ -179,6 +179,7 @@ void Printer::print_span(SpanId id) {
     out_ += text(span.file) + ":" + std::to_string(span.line) + ":" + std::to_string(span.column) + "-" +
             std::to_string(span.end_column);
     if (span.function) out_ += " in " + text(span.function);
+    if (span.loops) out_ += " loops " + text(span.loops);
     if (!span.inlined_at) return;
     out_ += " inlined at ";
     id = span.inlined_at;

@@ -17,6 +17,7 @@
 #include "transform/loops/carry.h"
 #include "transform/loops/checks.h"
 #include "transform/loops/contract.h"
+#include "transform/loops/directives.h"
 #include "transform/loops/expand.h"
 #include "transform/loops/fuse_nests.h"
 #include "transform/loops/hoist.h"
@@ -65,6 +66,7 @@ constexpr Pass kPasses[] = {
     {"split", split, ir::Stage::Loop},
     {"contract", contract, ir::Stage::Loop},
     {"expand", expand, ir::Stage::Loop},
+    {"directives", for_any<follow_directives>, ir::Stage::Loop},
     {"carry", for_any<carry>, ir::Stage::Loop},
     {"sweeps", for_any<sweeps>, ir::Stage::Loop},
     {"interchange", interchange, ir::Stage::Loop},

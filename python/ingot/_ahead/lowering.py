@@ -94,8 +94,10 @@ class _Lowering:
         self.function = wanted.export.function
         self.relaxed: tuple[str, ...] = ()
         self.in_order = False
+        self.directives: tuple[Any, ...] = ()
         if isinstance(wanted.holder, Function):
             self.relaxed, self.in_order = wanted.holder._relaxed, wanted.holder._in_order
+            self.directives = wanted.holder._directives
             self._refuse_options(wanted.holder)
         self.captures: list[tuple[Any, str]] = []
         self.names = self._parameter_names()
@@ -150,7 +152,7 @@ class _Lowering:
             return None
 
     def _program(self, together: bool) -> Any:
-        return _ingot.with_room(lowered, self.function, _Caller(self, together), self.relaxed, self.in_order)
+        return _ingot.with_room(lowered, self.function, _Caller(self, together), self.relaxed, self.in_order, self.directives)
 
     def request(self, together: bool) -> Request:
         """The exported signature, with the arrays outside that are known to be read. `together`: all may share memory."""

@@ -163,7 +163,8 @@ def key_of(environment: bytes, function: Function, description: tuple[_ingot.Des
         objects.append(value)
         return len(objects) - 1
 
-    options = (function._relaxed, function._in_order, tuple(map(tuple, function._static)), str(function._signatures), str(function._device))
+    plan = tuple(map(tuple, function._directives))
+    options = (function._relaxed, function._in_order, plan, tuple(map(tuple, function._static)), str(function._signatures), str(function._device))
     device = (*_target(description), *function._loading[1:])
     of_function = form_of(function.__ingot_function__)
     return Key(_ingot.digest(_ingot.encode((environment, of_function, options, description, facts.outline, device), name)), objects)

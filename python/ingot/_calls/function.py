@@ -176,6 +176,7 @@ class Function(Base[P, R_co]):
     _is_for_device = False  # whether calls are lowered for a device wherever their arrays are, to be shown
     _tier = "auto"  # which code calls run
     _in_order = False  # whether `prange` is `range` in it, and in what it calls
+    _directives: tuple[Any, ...] = ()  # of its schedule
     _shown = ""  # what its repr shows of it, where it is no function of the user's
     _made_by: tuple[str, Any, tuple[Any, ...]] | None = None  # the transform that made it, of what, and its other arguments
 
@@ -267,7 +268,7 @@ class Function(Base[P, R_co]):
         """By its name, as a plain function; by cloudpickle, or where it has none, as the function that it compiles."""
         if is_pickled_by_name(self, sys._getframe(1)):
             return self.__qualname__
-        options = (self._signatures, self._mode, self._relaxed, self._static, self._device, self._is_stored, self._tier, self._in_order)
+        options = (self._signatures, self._mode, self._relaxed, self._static, self._device, self._is_stored, self._tier, self._in_order, self._directives)
         if self._made_by is not None:
             door, of, given = self._made_by
             return _transformed_again, (door, Portable(of), given, None if options == _USUAL else options)
@@ -315,6 +316,7 @@ class Function(Base[P, R_co]):
         see that the code is another one."""
         sys.modules["IPython.extensions.autoreload"].update_function(self.__ingot_function__, new.__ingot_function__)
         self._signatures, self._relaxed, self._in_order = new._signatures, new._relaxed, new._in_order
+        self._directives = new._directives
 
     def _refusal(self, name: str, what: str, advice: str) -> UnsupportedError:
         """The refusal of an argument, shown at its parameter."""
@@ -440,7 +442,7 @@ class Function(Base[P, R_co]):
         """What lowers the function for a call; `caller` describes it, and more where lowering asks for that."""
         from .specialisation import lowered
 
-        return functools.partial(lowered, self.__ingot_function__, caller, self._relaxed, self._in_order)
+        return functools.partial(lowered, self.__ingot_function__, caller, self._relaxed, self._in_order, self._directives)
 
     def _specialise_anew(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any]:
         with _compiling:
@@ -796,6 +798,7 @@ class Function(Base[P, R_co]):
         """The function as it is lowered for a device; None: for one that need not be there. It is not called."""
         made = type(self)(self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, device)
         made._in_order, made._loading, made._is_stored, made._is_for_device = self._in_order, self._loading, False, True
+        made._directives = self._directives
         return made
 
     def _own_function(self) -> Any:
@@ -961,10 +964,11 @@ def _restored(
     is_stored: bool = True,
     tier: str = "auto",
     in_order: bool = False,
+    directives: tuple[Any, ...] = (),
 ) -> Function:
     """A function that has been pickled."""
     made: Function = Function(function, signatures, mode, relaxed, static, device)
-    made._is_stored, made._tier, made._in_order = is_stored, tier, in_order
+    made._is_stored, made._tier, made._in_order, made._directives = is_stored, tier, in_order, directives
     return made
 
 

@@ -14,6 +14,7 @@ from .._signatures import Signature, Type, is_no_signature, parse_signatures
 from .._signatures.parameters import checked_keywords, not_a_function
 from .._signatures.static import static
 from .function import Function, jitted_again, transformed, updated_by_autoreload
+from .schedules import Schedule
 from .tiers import TIERS
 
 P = ParamSpec("P")
@@ -65,6 +66,7 @@ def jit(
     cache: bool = True,
     tier: str = "auto",
     parallel: bool = True,
+    schedule: Schedule | None = None,
     nopython: bool = True,
     nogil: bool = False,
     boundscheck: bool | None = None,
@@ -86,6 +88,7 @@ def jit(
     cache: bool = True,
     tier: str = "auto",
     parallel: bool = True,
+    schedule: Schedule | None = None,
     nopython: bool = True,
     nogil: bool = False,
     boundscheck: bool | None = None,
@@ -107,6 +110,7 @@ def jit(
     cache: bool = True,
     tier: str = "auto",
     parallel: bool = True,
+    schedule: Schedule | None = None,
     nopython: bool = True,
     nogil: bool = False,
     boundscheck: bool | None = None,
@@ -139,6 +143,8 @@ def jit(
         The code that calls run: quickly compiled code, full code, or the first until the second has been compiled.
     parallel : bool, default True
         False runs `prange` as `range`.
+    schedule : Schedule, optional
+        How loops run: see `schedule`.
     nopython, nogil, boundscheck, error_model, inline, forceinline, locals
         Options of Numba, accepted and without effect.
 
@@ -198,6 +204,9 @@ def jit(
     where = checked(device)
     if tier not in TIERS:
         raise ValueError(f"tier is auto, quick or full, not {tier!r}")
+    if schedule is not None and not isinstance(schedule, Schedule):
+        raise TypeError(f"a schedule is made by ingot.schedule(), not a {type(schedule).__name__}")
+    directives = () if schedule is None else schedule._directives
     is_function = isinstance(uncounted(function), (types.FunctionType, Function, *_BOUND))
     if function is not None and not is_function:
         if is_no_signature(function):
@@ -222,7 +231,7 @@ def jit(
         made: Function = Function(own, parsed, relaxed=relaxed, static=constant, device=where)
         if isinstance(f, Function) and f._shown:
             jitted_again(made, f)
-        made._is_stored, made._tier, made._in_order = bool(cache), tier, not parallel
+        made._is_stored, made._tier, made._in_order, made._directives = bool(cache), tier, not parallel, directives
         if (label := label_of(given)) is not None:
             made._profile_as(label)
         return made

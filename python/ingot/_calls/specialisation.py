@@ -70,11 +70,11 @@ class Request(NamedTuple):
         raise _errors.InternalError(f"lowering a function again asks for more: {Fact(*fact)}")
 
 
-def lowered(function: Any, caller: Any, relaxed: tuple[str, ...], in_order: bool = False) -> Any:
+def lowered(function: Any, caller: Any, relaxed: tuple[str, ...], in_order: bool = False, directives: tuple[Any, ...] = ()) -> Any:
     """The program that a Python function is for a call: `caller` describes it, and learns what the next description lacks."""
     compiler, registry = core()
     with np.errstate(all="ignore"):  # what is known is computed by NumPy
-        return compiler.lower(registry, function, caller, relaxed, in_order)
+        return compiler.lower(registry, function, caller, relaxed, in_order, list(directives))
 
 
 class Loaded:

@@ -217,6 +217,7 @@ def _compiled(
     shown = ", ".join(_type_name(v) for v in samples.values())
     compiled: Function[..., Any] = Function(function, relaxed=getattr(member, "_relaxed", ()), static=getattr(member, "_static", Static()))
     compiled._in_order = getattr(member, "_in_order", False)
+    compiled._directives = getattr(member, "_directives", ())
     try:
         by_position = tuple(samples[p] for p in parameters.by_position)
         by_name = {p: samples[p] for p in parameters.own[parameters.positional :]}

@@ -150,4 +150,4 @@ def _is_same(a: Any, b: Any, depth: int) -> bool:
 def _is_plain(f: Function[..., Any]) -> bool:
     """Whether a compiled function is what `ingot.jit` makes where it is given nothing but `fastmath`."""
     asked = (f._signatures, f._device, f._made_by)
-    return asked == (None, None, None) and f._mode == "compiled" and f._tier == "auto" and not (any(f._static) or f._shown or f._in_order)
+    return asked == (None, None, None) and f._mode == "compiled" and f._tier == "auto" and not (any(f._static) or f._shown or f._in_order or f._directives)

@@ -64,6 +64,8 @@ def explanation(function: Any, specialisation: Any, leaves: list[Any], code: str
     sections = []
     if "kernels" not in stages:
         sections.append(("loops", _loops.shown(stages["final"], stages["obstacles"], function.__code__.co_filename)))
+    if stages["schedule"]:
+        sections.append(("schedule", stages["schedule"]))
     sections += [("source", source.shown(function)), ("array IR", specialisation.program.text())]
     names = ("loop IR", "LLVM IR", "assembly", "kernels: LLVM IR", "kernels")
     sections += [(name, stages[name]) for name in names if name in stages]

@@ -24,6 +24,7 @@
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
 #include "frontend/tracer/scopes.h"
+#include "ir/directives.h"
 
 namespace ingot::frontend {
 
@@ -76,9 +77,30 @@ void loop_body(Tracer& t, nb::handle s) {
   });
 }
 
+/// The name of a loop: the first of those that `with ingot.loop` gives, or that of its variable; empty: none.
+std::string name_of_loop(const Tracer& t, nb::handle s) {
+  if (t.frame->of_library) return {};
+  if (t.loop_names) {
+    const std::string& names = t.module.text(t.loop_names);
+    return names.substr(0, names.find(','));
+  }
+  return class_of(s.attr("target")) == "Name" ? text_of(s.attr("target").attr("id")) : std::string();
+}
+
+/// Adds a loop's name to those of the program; gives whether directives name it.
+bool learn_name(Tracer& t, nb::handle s) {
+  const std::string name = name_of_loop(t, s);
+  if (name.empty()) return false;
+  const auto line = nb::cast<uint32_t>(s.attr("lineno"));
+  t.module.loop_names.insert(name);
+  t.module.loop_names.insert(name + ":" + std::to_string(line));
+  return ir::is_directed(t.module, name, line);
+}
+
 }  // namespace
 
 void run_for(Tracer& t, nb::handle s) {
+  const bool is_directed = learn_name(t, s);
   const uint32_t since = t.facts.next_object;
   const Value given = eval(t, s.attr("iter"));
   Value iterable = begin_iterate(t, given, s);
@@ -93,7 +115,7 @@ void run_for(Tracer& t, nb::handle s) {
     const auto statements = static_cast<int64_t>(nb::len(body));
     for (nb::handle statement : body)
       if (nb::hasattr(statement, "body")) return std::nullopt;
-    if (t.loops.empty() || statements > ir::kLongestShort) return std::nullopt;
+    if (is_directed || t.loops.empty() || statements > ir::kLongestShort) return std::nullopt;
     measure(t, trips.count);
     const ir::Function& f = t.builder->function();
     const auto known = [&](NodeId node) { return f.constant(node).as<int64_t>(); };
@@ -118,7 +140,8 @@ void run_for(Tracer& t, nb::handle s) {
     const Range* range = iterable.as<Range>();
     const bool is_counted = range != nullptr && !range->parallel && !range->endless;
     const Trips trips = is_counted ? trips_of(t, iterable, s) : Trips();
-    const bool is_one_iteration = is_counted && t.builder->function().is_constant(trips.count, 1);
+    const bool is_one_iteration =
+        is_counted && !is_directed && t.builder->function().is_constant(trips.count, 1);
     if (const auto numbers = is_counted && !is_one_iteration ? written_out(trips) : std::nullopt)
       return unrolled_loop(t, s, iterable, *numbers);
     if (const auto elements = static_elements(t, iterable, s, is_one_iteration))
@@ -280,6 +303,28 @@ void end_loop(Tracer& t, NodeId node, const std::optional<ir::RegionId>& end, co
   t.solutions[key] = shape;
 }
 
+/// Begins the node of a loop, which may have a name.
+NodeId begin_named(Tracer& t, nb::handle s, std::span<const NodeId> operands,
+                   std::span<const int64_t> attributes) {
+  const ir::SpanId here = t.builder->span();
+  if (const std::string name = name_of_loop(t, s); !name.empty() && here) {
+    ir::Span named = t.module.span(here);
+    named.loops = t.module.text(name);
+    t.builder->set_span(t.module.span(named));
+  }
+  const NodeId node = t.builder->begin(Op::for_, operands, attributes);
+  t.builder->set_span(here);
+  return node;
+}
+
+/// The names that loops in a loop are given.
+ir::TextId names_inside(Tracer& t) {
+  if (!t.loop_names) return {};
+  const std::string names = t.module.text(t.loop_names);
+  const size_t first = names.find(',');
+  return first == std::string::npos ? ir::TextId() : t.module.text(names.substr(first + 1));
+}
+
 void counted_loop(Tracer& t, nb::handle s, const Value& iterable, int64_t first) {
   const std::string own_key = key_of(t, s);
   const std::string key = first == 0 ? own_key : own_key + "#rest";
@@ -304,7 +349,8 @@ void counted_loop(Tracer& t, nb::handle s, const Value& iterable, int64_t first)
     carry(t, shape, *point.state, operands);
     const int64_t schedule[] = {static_cast<int64_t>(parallel ? ir::Schedule::Threads : ir::Schedule::Serial),
                                 0};
-    const NodeId node = t.builder->begin(Op::for_, operands, schedule);
+    const NodeId node = begin_named(t, s, operands, schedule);
+    const Restored<ir::TextId> names(t.loop_names, names_inside(t));
     std::vector<ir::Type> types{ir::kInt64};
     slot_types(t.module.types, shape, types);
     const std::vector<NodeId> parameters = t.builder->enter(node, 0, types);

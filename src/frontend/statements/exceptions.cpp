@@ -457,14 +457,27 @@ void run_clauses(Tracer& t, nb::handle s) {
 }  // namespace
 
 void run_with(Tracer& t, nb::handle s) {
+  ir::TextId names = t.loop_names;
   for (const nb::handle item : s.attr("items")) {
     const nb::handle manager = item.attr("context_expr");
     const auto refuse = [&] {
       unsupported(t, manager, "the context manager `" + as_written(manager) + "`",
-                  "use try and finally; np.errstate takes 'ignore' only");
+                  "use try and finally; np.errstate takes 'ignore' only, ingot.loop names that are known");
     };
     if (class_of(manager) != "Call" || !item.attr("optional_vars").is_none()) refuse();
     const Value callee = eval(t, manager.attr("func"));
+    if (known_of(callee).is(imported("ingot._calls.schedules").attr("loop"))) {
+      std::string all;
+      for (const nb::handle name : manager.attr("args")) {
+        const nb::object known = require_static(t, eval(t, name), "the name of a loop", name);
+        imported("ingot._calls.schedules").attr("checked")(known);
+        const std::string own = nb::cast<std::string>(known);
+        t.module.loop_names.insert(own);
+        all += (all.empty() ? "" : ",") + own;
+      }
+      names = t.module.text(all);
+      continue;
+    }
     if (!known_of(callee).is(imported("numpy").attr("errstate"))) refuse();
     if (nb::len(nb::list(manager.attr("args"))) > 0) refuse();
     for (const nb::handle keyword : manager.attr("keywords")) {
@@ -473,6 +486,7 @@ void run_with(Tracer& t, nb::handle s) {
       if (keyword.attr("arg").is_none() || !mode.equal(nb::str("ignore"))) refuse();
     }
   }
+  const Restored<ir::TextId> inside(t.loop_names, names);
   run_body(t, s.attr("body"));
 }
 

@@ -24,8 +24,8 @@ Here::Here(Tracer& t, nb::handle node) : t_(t), before_(t.here), span_before_(t.
   const Frame& frame = *t.frame;
   const uint32_t line = number("lineno");
   const uint32_t end = number("end_lineno") == line ? number("end_col_offset") : 0;
-  t_.builder->set_span(
-      t_.module.span({frame.file, line, number("col_offset"), end, frame.name, frame.called_at}));
+  t_.builder->set_span(t_.module.span(
+      {frame.file, line, number("col_offset"), end, frame.name, frame.called_at, t.loop_names}));
 }
 
 base::SourceLocation location_of(const Tracer& t, nb::handle node) {

@@ -84,6 +84,7 @@ struct Tracer {
   nb::handle here;                    ///< the expression that is being evaluated, for spans and messages
   Routine* routine = nullptr;         ///< the one being evaluated; null: the entry
   bool in_order;                      ///< see Request; set, too, by functions called
+  ir::TextId loop_names;              ///< those that `with ingot.loop` gives the loops that are made now
   std::vector<NodeId> conditions;     ///< of the forks
   std::vector<Target*> targets;       ///< the labels that exits may lead to
   std::vector<Catcher*> handlers;     ///< the innermost last

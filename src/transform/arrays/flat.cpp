@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "ir/directives.h"
 #include "transform/arrays/lowering.h"
 
 namespace ingot::transform {
@@ -26,6 +27,7 @@ bool Lowering::is_contiguous(NodeId view) {
 
 /// Whether elements of arrays are evaluated from those of the same number.
 bool Lowering::are_flat(std::span<const NodeId> arrays) const {
+  if (ir::names_loops(b_.function(), b_.span())) return false;
   return all_below(arrays, [&](NodeId old) -> std::optional<bool> {
     if (whole(old).view) return whole(old).contiguous;
     if (source_.op(old) == Op::broadcast) {

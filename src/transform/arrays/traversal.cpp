@@ -8,6 +8,7 @@
 
 #include <iterator>
 
+#include "ir/directives.h"
 #include "transform/arrays/lowering.h"
 
 namespace ingot::transform {
@@ -183,7 +184,8 @@ void Lowering::store_elements(const Elements& all) {
     return;
   }
   const size_t most = all.fresh ? kMostAxes : 2;
-  if (lengths.size() < 2 || lengths.size() > most || loops_.one_by_one()) {
+  if (lengths.size() < 2 || lengths.size() > most || loops_.one_by_one() ||
+      ir::names_loops(b_.function(), b_.span())) {
     in_order();
     return;
   }

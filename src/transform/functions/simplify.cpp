@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/directives.h"
 #include "ir/evaluate.h"
 #include "ir/walk.h"
 #include "transform/analyses/activity.h"
@@ -265,7 +266,8 @@ class Simplifier : public Rewriter {
   void visit_for(NodeId id) {
     const NodeId count = use(source_.operand(id, 0));
     const auto inits = source_.operands(id).subspan(1);
-    if (!is_constant(count) || b_.function().constant(count).as<int64_t>() > 1) {
+    if (!is_constant(count) || b_.function().constant(count).as<int64_t>() > 1 ||
+        ir::is_directed(source_, id)) {
       shapes_.expect(id, use_all(inits));
       return visit_iterations(id);
     }

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "ir/directives.h"
 #include "ir/loops.h"
 #include "ir/uses.h"
 #include "transform/analyses/dependence.h"
@@ -69,7 +70,7 @@ class PartFinder {
     if (!loop || f_.op(loop) != Op::for_ || f_[loop].parent != f_[view].parent) return {};
     const bool carries = f_.operands(loop).size() > 1 || f_.result_count(loop) > 0;
     const bool is_shared = ir::has_threads(ir::schedule_of(f_, loop));
-    return carries || is_shared ? NodeId() : loop;
+    return carries || is_shared || ir::is_directed(f_, loop) ? NodeId() : loop;
   }
 
   const Function& f_;

@@ -14,6 +14,7 @@
 #include <unordered_map>
 
 #include "ir/annotation.h"
+#include "ir/directives.h"
 #include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/from_outside.h"
@@ -65,7 +66,8 @@ class ExpandJudge {
 
   std::optional<Expanded> judge() {
     const bool is_plain = f_.op(loop_) == Op::for_ && f_.result_count(loop_) == 0 &&
-                          !ir::is_careful(f_, loop_) && !ir::has_lanes(ir::schedule_of(f_, loop_));
+                          !ir::is_careful(f_, loop_) && !ir::is_directed(f_, loop_) &&
+                          !ir::has_lanes(ir::schedule_of(f_, loop_));
     if (!is_plain) return std::nullopt;
     const NodeId count = f_.operand(loop_, 0);
     if (f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewIterations) return std::nullopt;

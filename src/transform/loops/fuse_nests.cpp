@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/directives.h"
 #include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
@@ -88,6 +89,7 @@ class Neighbours {
   /// Whether a loop carries nothing, and reads and writes memory at most.
   bool is_simple(NodeId loop) const {
     if (f_.operands(loop).size() != 1 || f_.result_count(loop) > 0) return false;
+    if (ir::is_directed(f_, loop)) return false;
     const ir::Effects allowed = ir::effect::Read | ir::effect::Write;
     return (ir::effects_of(f_, loop).bits & ~allowed.bits) == 0;
   }
@@ -304,6 +306,7 @@ class StripWriter : public Rewriter {
   /// Whether a loop, for which nothing is decided yet, has others in it.
   bool is_of_rows(NodeId id) const {
     if (source_.op(id) != Op::for_ || ir::width_of(source_, id) != 0) return false;
+    if (ir::is_directed(source_, id)) return false;
     const ir::Schedule schedule = ir::schedule_of(source_, id);
     const bool is_open = schedule == ir::Schedule::Serial || schedule == ir::Schedule::Independent;
     return is_open && ir::has_loop(source_, source_.region(id));

@@ -10,6 +10,7 @@
 #include <array>
 #include <optional>
 
+#include "ir/directives.h"
 #include "ir/walk.h"
 #include "transform/analyses/dependence.h"
 #include "transform/analyses/known_equal.h"
@@ -45,6 +46,7 @@ class StripJudge {
     NodeId around = loop_;
     for (;;) {
       if (f_.operands(around).size() != 1 || f_.result_count(around) > 0) return std::nullopt;
+      if (ir::is_directed(f_, around)) return std::nullopt;
       const auto serial = static_cast<int64_t>(ir::Schedule::Serial);
       if (f_.attribute(around, 0) != serial) return std::nullopt;
       depends_[f_.region_parameters(f_.region(around))[0].index] = true;
@@ -80,6 +82,7 @@ class StripJudge {
     const ir::Effects allowed = ir::effect::Read | ir::effect::Write;
     for (const NodeId loop : loops) {
       if (f_.operands(loop).size() != 1 || f_.result_count(loop) > 0) return false;
+      if (ir::is_directed(f_, loop)) return false;
       if (!known_equal(f_, loop_, f_.operand(loop, 0), count)) return false;
       if ((ir::effects_of(f_, loop).bits & ~allowed.bits) != 0) return false;
     }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ir/directives.h"
 #include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
@@ -39,7 +40,7 @@ class JamJudge {
 
   /// The number of iterations that run at once; 1: the loop is left as it is.
   size_t iterations() {
-    if (f_.result_count(loop_) > 0 || has_lanes(loop_)) return 1;
+    if (f_.result_count(loop_) > 0 || has_lanes(loop_) || ir::is_directed(f_, loop_)) return 1;
     varies_[f_.region_parameters(f_.region(loop_))[0].index] = true;
     const bool fit = fits(f_.region(loop_), Around{});
     if (!fit || !(shares_ || waits_) || carried_ == 0 || nodes_ > kMostNodes) return 1;

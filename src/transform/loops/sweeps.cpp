@@ -9,6 +9,7 @@
 #include <array>
 #include <optional>
 
+#include "ir/directives.h"
 #include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
@@ -38,7 +39,8 @@ class SweepJudge {
   /// What a loop does with a window; none: it is another loop.
   std::optional<Sweep> judge(NodeId loop) const {
     const bool is_plain = f_.op(loop) == Op::for_ && f_.result_count(loop) == 0 &&
-                          !ir::is_careful(f_, loop) && !ir::has_lanes(ir::schedule_of(f_, loop));
+                          !ir::is_careful(f_, loop) && !ir::is_directed(f_, loop) &&
+                          !ir::has_lanes(ir::schedule_of(f_, loop));
     if (!is_plain) return std::nullopt;
     Sweep sweep{.loop = loop, .window = {}, .shift = {}, .node = {}, .most = 0, .store = {}};
     for (const NodeId node : f_.region_body(f_.region(loop))) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/function.h"
+#include "ir/directives.h"
 #include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/thread_judge.h"
@@ -21,8 +21,9 @@ class Sharer : public Rewriter {
     ir::walk(source, source.body(), [&](NodeId node) {
       if (source.op(node) == Op::launch) return ir::Walk::Past;
       std::vector<Table> tables;
-      chosen_[node.index] =
-          is_loop(node) && (is_asked(node) || !has_few_iterations(node)) && can_share(source, node, &tables);
+      chosen_[node.index] = is_loop(node) &&
+                            (is_asked(node) || (!has_few_iterations(node) && !is_left(node))) &&
+                            can_share(source, node, &tables);
       return chosen_[node.index] ? ir::Walk::Past : ir::Walk::Into;
     });
   }
@@ -39,6 +40,13 @@ class Sharer : public Rewriter {
 
  private:
   bool is_loop(NodeId node) const { return ir::is_counted_loop(source_.op(node)); }
+  /// Whether a schedule chooses loops for threads, and has not chosen this one.
+  bool is_left(NodeId loop) const {
+    const bool chooses = std::ranges::any_of(source_.module().directives, [](const ir::Directive& each) {
+      return each.kind == ir::Directive::Kind::Parallel;
+    });
+    return chooses && ir::is_directed(source_, loop);
+  }
   bool is_asked(NodeId loop) const { return ir::has_threads(ir::schedule_of(source_, loop)); }
   bool has_few_iterations(NodeId loop) const {
     NodeId count = source_.operand(loop, 0);

@@ -1,0 +1,50 @@
+#include "ir/directives.h"
+
+#include <algorithm>
+
+namespace ingot::ir {
+
+namespace {
+
+TextId names_at(const Function& function, NodeId node) {
+  const SpanId span = function[node].span;
+  return span ? function.module().span(span).loops : TextId();
+}
+
+}  // namespace
+
+std::string_view loop_name(const Function& function, NodeId loop) {
+  const TextId names = names_at(function, loop);
+  if (!names) return {};
+  size_t number = 0;
+  for (NodeId at = function[function[loop].parent].owner; at; at = function[function[at].parent].owner)
+    number += is_counted_loop(function.op(at)) && names_at(function, at) == names;
+  std::string_view rest = function.module().text(names);
+  for (; number > 0; --number) {
+    const size_t end = rest.find(',');
+    if (end == std::string_view::npos) return {};
+    rest.remove_prefix(end + 1);
+  }
+  return rest.substr(0, rest.find(','));
+}
+
+bool names_loops(const Function& function, SpanId location) {
+  return location && static_cast<bool>(function.module().span(location).loops);
+}
+
+bool is_directed(const Module& module, std::string_view name, uint32_t line) {
+  if (module.directives.empty() || name.empty()) return false;
+  const std::string with_line = std::string(name) + ":" + std::to_string(line);
+  return std::ranges::any_of(module.directives, [&](const Directive& directive) {
+    return std::ranges::any_of(directive.loops,
+                               [&](const std::string& one) { return one == name || one == with_line; });
+  });
+}
+
+bool is_directed(const Function& function, NodeId loop) {
+  const Module& module = function.module();
+  if (module.directives.empty() || !function[loop].span) return false;
+  return is_directed(module, loop_name(function, loop), module.span(function[loop].span).line);
+}
+
+}  // namespace ingot::ir

@@ -1,0 +1,366 @@
+// What a user decides of loops (`directives`). Names are resolved first; then it is found, of each loop that
+// is named, whether its iterations depend on each other in any iterations of the loops around it up to the
+// outermost that is named. If those of a loop do not, neither do those of the loops that it is split into,
+// and they may run in any order with the other loops: each iteration of the nest that touches an element
+// still comes after the same ones. Loops whose iterations depend on each other keep their order among
+// themselves. So all orders that are taken compute the same, to the last bit.
+//
+// Splits, orders and fusions are made one after the other (`nest_steps`). Then what is to be written out is,
+// and last, loops are marked for lanes and threads: `schedule`, `threads` and the passes after them find
+// these chosen. They decide all that no directive names, as ever.
+
+#include "transform/loops/directives.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "ir/directives.h"
+#include "ir/loops.h"
+#include "ir/walk.h"
+#include "transform/analyses/dependence.h"
+#include "transform/analyses/lane_judge.h"
+#include "transform/analyses/obstacles.h"
+#include "transform/loops/nest_steps.h"
+
+namespace ingot::transform {
+
+namespace {
+
+using ir::Directive;
+using Kind = Directive::Kind;
+
+std::string quoted(std::string_view name) { return "`" + std::string(name) + "`"; }
+
+/// The names of loops that directives take from the program, not from directives before.
+std::set<std::string> names_from_outside(const std::vector<Directive>& directives) {
+  std::set<std::string> outside, made;
+  for (const Directive& each : directives) {
+    const bool makes = each.kind == Kind::Split || each.kind == Kind::Fuse;
+    const size_t taken = each.kind == Kind::Split ? 1 : each.kind == Kind::Fuse ? 2 : each.loops.size();
+    for (size_t i = 0; i < taken; ++i)
+      if (!made.contains(each.loops[i])) outside.insert(each.loops[i]);
+    for (size_t i = taken; makes && i < each.loops.size(); ++i) made.insert(each.loops[i]);
+  }
+  return outside;
+}
+
+uint32_t line_of(const Function& f, NodeId node) { return f.module().location(f[node].span).line; }
+
+/// Whether a loop is the one that `name` or `name:line` names.
+bool is_named(const Function& f, NodeId node, std::string_view name) {
+  if (!is_open(f, node)) return false;
+  const std::string_view own = ir::loop_name(f, node);
+  if (own.empty()) return false;
+  return own == name || std::string(own) + ":" + std::to_string(line_of(f, node)) == name;
+}
+
+Nodes loops_named(const Function& f, std::string_view name) {
+  Nodes found;
+  ir::walk(f, f.body(), [&](NodeId node) {
+    if (is_named(f, node, name)) found.push_back(node);
+  });
+  return found;
+}
+
+/// Why the iterations of a loop depend on each other.
+struct Why {
+  std::string reason;
+  std::vector<std::vector<base::Site>> quoted;
+};
+
+class Follower {
+ public:
+  explicit Follower(const Function& source)
+      : module_(source.module()), f_(&source), outside_(names_from_outside(module_.directives)) {}
+
+  std::unique_ptr<Function> run() {
+    if (is_first()) refuse_unknown_names();
+    std::erase_if(outside_, [&](const std::string& name) { return loops_named(*f_, name).empty(); });
+    if (outside_.empty()) return nullptr;
+    for (const std::string& name : outside_) refuse_ambiguous(name);
+    mark_loops();
+    for (const Directive& directive : module_.directives)
+      if (const auto left = for_loops_there(directive)) follow(*left);
+    show_nests();
+    if (!written_out_.empty()) become(unroll_loops(*f_, written_out_));
+    mark_chosen();
+    return std::move(made_);
+  }
+
+ private:
+  void become(std::unique_ptr<Function> made) {
+    made_ = std::move(made);
+    f_ = made_.get();
+  }
+
+  // Names.
+
+  bool is_first() const {
+    for (uint32_t i = 0; i < module_.function_count(); ++i)
+      if (const Function* const each = module_.function(ir::FunctionId(i))) return each == f_;
+    return false;
+  }
+  void refuse_unknown_names() const {
+    for (const std::string& name : outside_) {
+      if (module_.loop_names.contains(name)) continue;
+      std::string all;
+      for (const std::string& known : module_.loop_names)
+        if (known.find(':') == std::string::npos) all += (all.empty() ? "" : ", ") + quoted(known);
+      NodeId any = f_->terminator(f_->body());
+      ir::walk(*f_, f_->body(), [&](NodeId node) {
+        if ((*f_)[node].span) any = node;
+        return (*f_)[node].span ? ir::Walk::Stop : ir::Walk::Into;
+      });
+      refuse_directive(*f_, any, "the loop " + quoted(name) + ", which this function does not have,",
+                       all.empty() ? "name loops by `with ingot.loop(...)`, or by the variables of `for`"
+                                   : "name one of its loops: " + all);
+    }
+  }
+  void refuse_ambiguous(const std::string& name) const {
+    const Nodes loops = loops_named(*f_, name);
+    for (const NodeId loop : loops)
+      if (line_of(*f_, loop) != line_of(*f_, loops[0]))
+        refuse_directive(*f_, loop, "the loop " + quoted(name) + ", which is the name of several,",
+                         "add its line: `" + name + ":" + std::to_string(line_of(*f_, loops[0])) + "` or `" +
+                             name + ":" + std::to_string(line_of(*f_, loop)) + "`");
+  }
+  bool is_there(const std::string& name) const { return !loops_named(*f_, name).empty(); }
+  /// A directive for the loops that are there: others have been written out, have become nothing as their
+  /// axis has one element, or are of another function; none: it is for those alone.
+  std::optional<Directive> for_loops_there(const Directive& directive) {
+    Directive left = directive;
+    if (directive.kind == Kind::Reorder) {
+      std::erase_if(left.loops, [&](const std::string& name) { return !is_there(name); });
+      return left.loops.size() > 1 ? std::optional(left) : std::nullopt;
+    }
+    if (directive.kind == Kind::Fuse && is_there(left.loops[0]) != is_there(left.loops[1])) {
+      rename(left.loops[is_there(left.loops[0]) ? 0 : 1], left.loops[2]);
+      return std::nullopt;
+    }
+    return is_there(left.loops[0]) ? std::optional(left) : std::nullopt;
+  }
+  void rename(const std::string& name, const std::string& next) {
+    const Nodes loops = loops_named(*f_, name);
+    why_[next] = why_[name];
+    become(change_loops(*f_, [&](NodeId loop) {
+      return std::ranges::find(loops, loop) != loops.end() ? Change{next} : Change{};
+    }));
+  }
+
+  // What is known of the loops as they are written.
+
+  /// The outermost loop around one, itself among them, that is named, with loops alone between.
+  NodeId outermost(NodeId loop) const {
+    NodeId found = loop;
+    for (NodeId at = loop;;) {
+      at = (*f_)[(*f_)[at].parent].owner;
+      if (!at || !is_open(*f_, at)) return found;
+      if (name_from_outside(at)) found = at;
+    }
+  }
+  const std::string* name_from_outside(NodeId loop) const {
+    const auto found =
+        std::ranges::find_if(outside_, [&](const std::string& name) { return is_named(*f_, loop, name); });
+    return found == outside_.end() ? nullptr : &*found;
+  }
+
+  /// Finds which loops' iterations depend on each other, and gives loops the names that directives have.
+  void mark_loops() {
+    std::map<uint32_t, Change> changes;
+    for (const std::string& name : outside_) {
+      for (const NodeId loop : loops_named(*f_, name)) {
+        const std::optional<Why> why = why_dependent(loop);
+        if (why && !why_[name]) why_[name] = why;
+        changes[loop.index] = {name, !why};
+      }
+      why_.try_emplace(name);
+    }
+    become(change_loops(*f_, [&](NodeId loop) { return changes[loop.index]; }));
+  }
+  std::optional<Why> why_dependent(NodeId loop) const {
+    const NodeId nest = outermost(loop);
+    if (const auto obstacle = obstacle_in(*f_, f_->region(nest))) return Why{obstacle->what, {}};
+    if (f_->result_count(loop) > 0) return Why{"it carries a value from one iteration to the next", {}};
+    const ir::RegionId around[] = {f_->region(nest)};
+    const NodeId loops[] = {loop};
+    const auto conflict = loop == nest ? find_race(*f_, loop) : find_conflict_between(*f_, around, loops);
+    if (!conflict) return std::nullopt;
+    const auto sites_of = [&](NodeId node) { return module_.sites((*f_)[node].span); };
+    const std::vector<base::Site> first = sites_of(conflict->first), second = sites_of(conflict->second);
+    if (conflict->kind != Conflict::Kind::Elements) return Why{conflict->reason, {}};
+    if (module_.location((*f_)[conflict->first].span) == module_.location((*f_)[conflict->second].span))
+      return Why{"{} may be one element in two of its iterations", {first}};
+    return Why{"{} and {} may be one element in two of its iterations", {first, second}};
+  }
+
+  // The directives.
+
+  void follow(const Directive& directive) {
+    const auto& loops = directive.loops;
+    switch (directive.kind) {
+      case Kind::Split:
+        refuse_known(loops, 1);
+        why_[loops[1]] = why_[loops[2]] = why_[loops[0]];
+        return become(split_loops(*f_, directive));
+      case Kind::Fuse:
+        refuse_known(loops, 2);
+        why_[loops[2]] = why_[loops[0]] ? why_[loops[0]] : why_[loops[1]];
+        return become(fuse_loops(*f_, directive));
+      case Kind::Reorder:
+        return become(reorder_loops(
+            *f_, directive, [this](const Function& f, const Nodes& nest, std::span<const size_t> order) {
+              refuse_order(f, nest, order);
+            }));
+      case Kind::Vectorize: {
+        for (const NodeId loop : loops_named(*f_, loops[0])) {
+          const bool reduces = f_->result_count(loop) > 0 && combiners_of(*f_, loop);
+          if (!reduces) refuse_dependent(loop, "in lanes");
+        }
+        lanes_[loops[0]] = directive.number;
+        return;
+      }
+      case Kind::Unroll: written_out_.insert(loops[0]); return;
+      case Kind::Parallel:
+        for (const NodeId loop : loops_named(*f_, loops[0])) refuse_dependent(loop, "shared by threads");
+        shared_.insert(loops[0]);
+        return;
+    }
+  }
+  /// Refuses names for new loops that others have; `from`: the first of them.
+  void refuse_known(const std::vector<std::string>& names, size_t from) const {
+    for (size_t i = from; i < names.size(); ++i)
+      if (const Nodes loops = loops_named(*f_, names[i]); !loops.empty())
+        refuse_directive(*f_, loops[0], "a second loop named " + quoted(names[i]) + ",",
+                         "give it another name");
+  }
+  void refuse_dependent(NodeId loop, const std::string& how) const {
+    const std::string name(ir::loop_name(*f_, loop));
+    const auto why = why_.find(name);
+    if (why == why_.end() || !why->second) return;
+    refuse_for(*f_, loop, "the iterations of " + quoted(name) + " " + how, *why->second,
+               "choose a loop whose iterations do not depend on each other");
+  }
+  [[noreturn]] static void refuse_for(const Function& f, NodeId loop, const std::string& what, const Why& why,
+                                      const std::string& advice) {
+    base::Unsupported refusal(f.module().location(f[loop].span),
+                              "a schedule with " + what + " (" + why.reason + ")", advice);
+    refusal.sites = f.module().sites(f[loop].span);
+    refusal.quoted = why.quoted;
+    throw refusal;
+  }
+  /// Of loops that change places, one has iterations that do not depend on each other.
+  void refuse_order(const Function& f, const Nodes& nest, std::span<const size_t> order) const {
+    const auto why_of = [&](size_t place) -> const std::optional<Why>* {
+      const auto found = why_.find(std::string(ir::loop_name(f, nest[place])));
+      return found == why_.end() ? nullptr : &found->second;
+    };
+    for (size_t outer = 0; outer < order.size(); ++outer) {
+      for (size_t inner = outer + 1; inner < order.size(); ++inner) {
+        if (order[outer] < order[inner]) continue;
+        const auto* const a = why_of(order[outer]);
+        const auto* const b = why_of(order[inner]);
+        if ((a != nullptr && !*a) || (b != nullptr && !*b)) continue;
+        const NodeId now_outer = nest[order[outer]], now_inner = nest[order[inner]];
+        const std::string what = quoted(ir::loop_name(f, now_outer)) + " (line " +
+                                 std::to_string(line_of(f, now_outer)) + ") outside of " +
+                                 quoted(ir::loop_name(f, now_inner)) + " (line " +
+                                 std::to_string(line_of(f, now_inner)) + ")";
+        const Why unknown{"iterations of neither are known to be independent", {}};
+        refuse_for(f, now_outer, what, a != nullptr ? **a : unknown,
+                   "keep loops in order whose iterations depend on each other");
+      }
+    }
+  }
+
+  // What is left to the end.
+
+  void show_nests() {
+    ir::walk(*f_, f_->body(), [&](NodeId node) {
+      if (!is_open(*f_, node) || !ir::is_directed(*f_, node)) return ir::Walk::Into;
+      show(node, 0);
+      return ir::Walk::Past;
+    });
+  }
+  void show(NodeId loop, size_t depth) {
+    const std::string name(ir::loop_name(*f_, loop));
+    std::string line = std::string(2 * depth, ' ') + "for " + (name.empty() ? "_" : name);
+    const NodeId count = f_->operand(loop, 0);
+    const bool is_rest = f_->op(count) == Op::minimum && f_->is_constant(f_->operand(count, 1));
+    const NodeId number = is_rest ? f_->operand(count, 1) : count;
+    if (f_->is_constant(number))
+      line +=
+          std::string(is_rest ? " in at most " : " in ") + std::to_string(f_->constant(number).as<int64_t>());
+    std::string marks;
+    const auto mark = [&](const std::string& text) { marks += (marks.empty() ? "  # " : ", ") + text; };
+    if (shared_.contains(name)) mark("threads");
+    if (const auto lanes = lanes_.find(name); lanes != lanes_.end())
+      mark(lanes->second > 0 ? std::to_string(lanes->second) + " lanes" : "lanes");
+    if (written_out_.contains(name)) mark("written out");
+    mark("line " + std::to_string(line_of(*f_, loop)));
+    module_.nests += line + ":" + marks + "\n";
+    for (const NodeId node : f_->region_body(f_->region(loop)))
+      if (is_open(*f_, node)) show(node, depth + 1);
+  }
+
+  void mark_chosen() {
+    if (lanes_.empty() && shared_.empty()) return;
+    become(Marker(*f_, lanes_, shared_).run());
+  }
+
+  class Marker : public Rewriter {
+   public:
+    Marker(const Function& source, const std::map<std::string, int64_t>& lanes,
+           const std::set<std::string>& shared)
+        : Rewriter(source), lanes_(lanes), shared_(shared), none_(source.node_count()) {}
+
+   protected:
+    void set_attributes(NodeId id, std::span<int64_t> attributes) override {
+      if (!is_open(source_, id)) return;
+      const std::string name(ir::loop_name(source_, id));
+      const bool is_shared = shared_.contains(name) || ir::has_threads(ir::schedule_of(source_, id));
+      if (shared_.contains(name)) attributes[0] = static_cast<int64_t>(ir::Schedule::IndependentThreads);
+      const auto lanes = lanes_.find(name);
+      if (lanes == lanes_.end() || source_.result_count(id) > 0) return;
+      if (!fits_lanes(source_, id, none_)) {
+        const std::optional<Obstacle> obstacle = lane_obstacle(source_, id);
+        if (obstacle && obstacle->kind == ObstacleKind::FewIterations) return;
+        refuse_lanes(id, name, obstacle);
+      }
+      attributes[0] = static_cast<int64_t>(ir::cpu_schedule(is_shared, true));
+      attributes[1] = lanes->second;
+    }
+
+   private:
+    [[noreturn]] void refuse_lanes(NodeId loop, const std::string& name,
+                                   const std::optional<Obstacle>& obstacle) const {
+      refuse_directive(source_, loop,
+                       "the iterations of " + quoted(name) + " in lanes (" +
+                           (obstacle ? obstacle->what : "lanes cannot do all that is in it") + ")",
+                       "choose another loop for lanes");
+    }
+
+    const std::map<std::string, int64_t>& lanes_;
+    const std::set<std::string>& shared_;
+    std::vector<bool> none_;
+  };
+
+  ir::Module& module_;
+  const Function* f_;
+  std::unique_ptr<Function> made_;
+  std::set<std::string> outside_;                  ///< names of loops as the program has them
+  std::map<std::string, std::optional<Why>> why_;  ///< by name, if iterations depend on each other
+  std::map<std::string, int64_t> lanes_;
+  std::set<std::string> written_out_;
+  std::set<std::string> shared_;
+};
+
+}  // namespace
+
+std::unique_ptr<Function> follow_directives(const Function& function) {
+  return function.module().directives.empty() ? nullptr : Follower(function).run();
+}
+
+}  // namespace ingot::transform

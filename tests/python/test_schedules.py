@@ -1,0 +1,328 @@
+"""Schedules (docs/guides/schedules.md): results are those without one, to the last bit, and what would change them is refused."""
+
+import itertools
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import ingot
+
+S = ingot.schedule
+
+
+def product(a, b, c):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+
+
+def summed(a, b, c):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            total = 0.0
+            for k in range(a.shape[1]):
+                total += a[i, k] * b[k, j]
+            c[i, j] = total
+
+
+def filtered(a, b, c):
+    for y in range(1, a.shape[0] - 1):
+        for x in range(1, a.shape[1] - 1):
+            c[y, x] = a[y - 1, x] + a[y + 1, x] + a[y, x - 1] + a[y, x + 1] - 4 * b[0, 0] * a[y, x]
+
+
+def rows(a, b, c):
+    """Each row needs the one before."""
+    for i in range(1, a.shape[0]):
+        for j in range(a.shape[1]):
+            c[i, j % c.shape[1]] = c[i - 1, j % c.shape[1]] * 0.5 + a[i, j]
+
+
+def drifting(a, b, c):
+    """Each element needs one of the row before, to its right."""
+    for i in range(1, min(a.shape[0], c.shape[0])):
+        for j in range(c.shape[1] - 1):
+            c[i, j] = c[i - 1, j + 1] * 0.5 + a[i, 0]
+
+
+def triangle(a, b, c):
+    for i in range(c.shape[0]):
+        for j in range(i):
+            if j < c.shape[1]:
+                c[i, j] = i * 10.0 + j
+
+
+def arrays(a, b, c):
+    with ingot.loop("y", "x"):
+        c[:, :] = np.sin(a[: c.shape[0], :1]) * 2 + b[:1, : c.shape[1]]
+
+
+def given(shape=(13, 11, 17), dtype=np.float64, seed=0):
+    rng = np.random.default_rng(seed)
+    n, m, p = shape
+    return [(rng.random(s) * 8 - 4).astype(dtype) for s in ((n, m), (m, p), (n, p))]
+
+
+def same(f, plan, *arguments):
+    """Compares a call under a schedule with one of Python."""
+    mine, own = ([np.copy(a) for a in arguments] for _ in range(2))
+    compiled = ingot.jit(f, schedule=plan)
+    assert compiled(*mine) is None
+    f(*own)
+    for a, b in zip(mine, own):
+        assert a.dtype == b.dtype and a.tobytes() == b.tobytes(), plan
+    return compiled
+
+
+PRODUCTS = [
+    S().split("i", 4),
+    S().split("k", 5).split("k_inner", 2),
+    S().tile(i=4, j=8),
+    S().tile(i=1, j=1, k=1),
+    S().tile(i=100, j=3, k=7),
+    S().reorder("j", "i"),
+    S().reorder("i", "k", "j").vectorize("j"),
+    S().reorder("k", "i", "j").vectorize("j", 8),
+    S().reorder("k", "j", "i"),
+    S().vectorize("j", 16),
+    S().vectorize("i"),
+    S().unroll("i", 4),
+    S().unroll("k", 3),
+    S().unroll("k", 4).unroll("i", 2),
+    S().fuse("i", "j"),
+    S().fuse("j", "k").vectorize("i"),
+    S().fuse("i", "j", "ij").vectorize("ij", 4).parallel("ij"),
+    S().parallel("i"),
+    S().parallel("j", grain=3),
+    S().tile(i=4, j=32).reorder("i_outer", "j_outer", "j_inner", "k", "i_inner").vectorize("j_inner", 16).unroll("i_inner").parallel("i_outer"),
+    S().split("i", 4).split("j", 8).reorder("i_outer", "j_outer", "k", "i_inner", "j_inner").unroll("i_inner").vectorize("j_inner"),
+    S().tile(i=4, k=8).reorder("k_outer", "j", "i_outer").unroll("i_inner"),
+]
+
+
+@pytest.mark.parametrize("plan", PRODUCTS, ids=str)
+def test_products(plan):
+    for shape in ((13, 11, 17), (1, 1, 1), (4, 8, 32), (5, 3, 2), (9, 16, 33)):
+        same(product, plan, *given(shape))
+
+
+@pytest.mark.parametrize("plan", PRODUCTS[:8] + PRODUCTS[-3:], ids=str)
+def test_empty_arrays(plan):
+    for shape in ((0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0)):
+        same(product, plan, *given(shape))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int16, np.uint64, np.complex128, np.float16], ids=str)
+def test_dtypes(dtype):
+    for plan in (PRODUCTS[2], PRODUCTS[6], PRODUCTS[-3], PRODUCTS[-2]):
+        same(product, plan, *(np.asarray(a) for a in given(dtype=dtype)))
+
+
+def test_layouts():
+    a, b, c = given()
+    for plan in (PRODUCTS[2], PRODUCTS[6], PRODUCTS[-3]):
+        same(product, plan, np.asfortranarray(a), b[::-1][::-1], c)
+        same(product, plan, a[:, ::-1], np.asfortranarray(b), np.asfortranarray(c))
+        same(product, plan, np.broadcast_to(a[:1], a.shape), b, c)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [S().tile(i=4, j=8), S().reorder("j", "i"), S().vectorize("j", 8), S().tile(i=4, j=8).unroll("i_inner").vectorize("j_inner"), S().split("k", 4), S().unroll("k", 4), S().fuse("i", "j"), S().parallel("i", grain=2)],
+    ids=str,
+)
+def test_sums_in_variables(plan):
+    same(summed, plan, *given())
+    same(summed, plan, *given((3, 0, 2)))
+
+
+@pytest.mark.parametrize("plan", [S().tile(y=4, x=8).vectorize("x_inner"), S().reorder("x", "y"), S().unroll("y", 3), S().fuse("y", "x").parallel("y_x"), S().tile(y=3, x=5).unroll("y_inner").unroll("x_inner")], ids=str)
+def test_filters(plan):
+    a, b, c = given((13, 17, 17))
+    same(filtered, plan, a, b, np.zeros_like(a))
+    same(filtered, plan, a[:2, :2], b, np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("plan", [S().split("i", 4), S().unroll("i", 2), S().split("j", 4).unroll("j_inner"), S().reorder("i", "j")], ids=str)
+def test_iterations_that_depend_on_each_other_keep_their_order(plan):
+    for f in (rows, drifting):
+        same(f, plan, *given((9, 17, 17)))
+
+
+@pytest.mark.parametrize(
+    "f, plan, words",
+    [
+        (rows, S().parallel("i"), "shared by threads"),
+        (rows, S().vectorize("i"), "in lanes"),
+        (drifting, S().reorder("j", "i"), "`j` (line"),
+        (drifting, S().tile(i=4, j=4), "may be one element"),
+        (product, S().vectorize("k"), "in lanes"),
+        (product, S().parallel("k"), "may be one element in two of its iterations"),
+        (summed, S().reorder("k", "j"), "carries a value"),
+        (summed, S().vectorize("k"), "carries a value"),
+        (triangle, S().reorder("j", "i"), "the number of iterations of `j` depends on"),
+        (triangle, S().fuse("i", "j"), "does not have as many iterations"),
+        (product, S().parallel("q"), "the loop `q`, which this function does not have"),
+        (product, S().fuse("i", "k"), "not directly in one another"),
+        (product, S().unroll("k"), "not known when compiling"),
+        (product, S().split("i", 4).unroll("i_outer"), "not known when compiling"),
+        (product, S().split("i", 100).unroll("i_inner"), "more than 64"),
+        (product, S().split("i", 4, outer="j"), "a second loop named `j`"),
+    ],
+    ids=str,
+)
+def test_refusals(f, plan, words):
+    a, b, c = given((9, 17, 17))
+    kept = c.copy()
+    with pytest.raises(ingot.UnsupportedError) as refused:
+        ingot.jit(f, schedule=plan)(a, b, c)
+    message = str(refused.value)
+    assert words in message and "test_schedules.py" in message, message
+    assert np.array_equal(c, kept)
+
+
+def several(x, y):
+    for i in range(len(x)):
+        y[i] = x[i] * 2
+    for i in range(len(x)):
+        y[i] += y[i - 1]
+
+
+def test_names_of_several_loops_have_lines():
+    x = np.arange(40.0)
+    with pytest.raises(ingot.UnsupportedError, match="the name of several") as refused:
+        ingot.jit(several, schedule=S().vectorize("i"))(x, x.copy())
+    line = several.__code__.co_firstlineno + 1
+    assert f"`i:{line}` or `i:{line + 2}`" in str(refused.value)
+    same(several, S().vectorize(f"i:{line}", 4).unroll(f"i:{line + 2}", 3), x, np.zeros(40))
+
+
+@pytest.mark.parametrize("plan", [S().tile(y=4, x=8).vectorize("x_inner"), S().reorder("x", "y"), S().parallel("y"), S().unroll("y", 2).vectorize("x")], ids=str)
+def test_array_statements(plan):
+    for shape in ((13, 11, 17), (1, 1, 1), (0, 3, 3)):
+        a, b, c = given(shape)
+        if min(shape):
+            same(arrays, plan, a, b, c)
+
+
+def test_explain_shows_the_nest():
+    plan = S().tile(i=4, j=32).reorder("i_outer", "j_outer", "j_inner", "k", "i_inner").vectorize("j_inner", 16).unroll("i_inner").parallel("i_outer")
+    shown = dict(ingot.jit(product, schedule=plan).explain(*given()).sections)["schedule"]
+    line = product.__code__.co_firstlineno
+    assert shown == (
+        f"for i_outer:  # threads, line {line + 1}\n"
+        f"  for j_outer:  # line {line + 2}\n"
+        f"    for j_inner in at most 32:  # 16 lanes, line {line + 2}\n"
+        f"      for k:  # line {line + 3}\n"
+        f"        for i_inner in at most 4:  # written out, line {line + 1}\n"
+    )
+    assert "schedule" not in dict(ingot.jit(product).explain(*given()).sections)
+
+
+def test_schedules_are_values():
+    plan = S().tile(i=4, j=8).vectorize("j_inner", 8)
+    assert plan == S().split("i", 4).split("j", 8).reorder("i_outer", "j_outer", "i_inner", "j_inner").vectorize("j_inner", 8)
+    assert hash(plan) == hash(pickle.loads(pickle.dumps(plan))) and pickle.loads(pickle.dumps(plan)) == plan
+    assert plan != S() and S() == ingot.Schedule() and repr(plan) == "ingot.schedule().tile(i=4, j=8).vectorize('j_inner', 8)"
+    assert eval(repr(S().tile({"i:3": 4}).unroll("k", 2).parallel("j", grain=2).fuse("a", "b"))) == S().tile({"i:3": 4}).unroll("k", 2).parallel("j", grain=2).fuse("a", "b")
+
+
+@pytest.mark.parametrize(
+    "make, error",
+    [
+        (lambda: S().split("i", 0), ValueError),
+        (lambda: S().split("i", 2.5), TypeError),
+        (lambda: S().split(3, 2), TypeError),
+        (lambda: S().split("i j", 2), ValueError),
+        (lambda: S().split("i", 2, outer="i"), ValueError),
+        (lambda: S().split("i", 2, outer="o:3"), ValueError),
+        (lambda: S().tile(), ValueError),
+        (lambda: S().reorder("i"), ValueError),
+        (lambda: S().reorder("i", "i"), ValueError),
+        (lambda: S().vectorize("i", 3), ValueError),
+        (lambda: S().vectorize("i", 128), ValueError),
+        (lambda: S().unroll("i", -1), ValueError),
+        (lambda: S().fuse("i", "j", "i"), ValueError),
+        (lambda: ingot.jit(product, schedule="i"), TypeError),
+        (lambda: ingot.loop(), TypeError),
+        (lambda: ingot.loop("1x"), ValueError),
+    ],
+)
+def test_wrong_steps(make, error):
+    with pytest.raises(error):
+        make()
+
+
+def test_names_are_given_from_the_outside_in():
+    def named(a, b, c):
+        with ingot.loop("row", "column"):
+            for i in range(c.shape[0]):
+                for j in range(c.shape[1]):
+                    c[i, j] = a[i, 0] + b[0, j]
+
+    same(named, S().tile(row=4, column=4).vectorize("column_inner"), *given())
+    with pytest.raises(ingot.UnsupportedError, match="the loop `i`, which this function does not have"):
+        ingot.jit(named, schedule=S().vectorize("i"))(*given())
+
+
+def test_a_schedule_is_pickled_with_its_function():
+    from ingot._calls.function import _restored
+
+    plan = S().tile(i=4, j=8)
+    _, (portable, *options) = ingot.jit(product, schedule=plan).__reduce_ex__(4)
+    assert ingot.jit(product, schedule=plan)._directives == _restored(product, *options)._directives
+
+
+def test_the_cache_tells_schedules_apart(tmp_path):
+    (tmp_path / "one.py").write_text(
+        "import sys, numpy as np, ingot\n"
+        "def f(a, c):\n    for i in range(a.shape[0]):\n        for j in range(a.shape[1]):\n            c[i, j] = a[i, j] * 3\n"
+        "S = ingot.schedule\n"
+        "for plan in (None, S().tile(i=2, j=2), S().reorder('j', 'i'), S().vectorize('j', 4)):\n"
+        "    a, c = np.arange(600.0).reshape(20, 30), np.zeros((20, 30))\n"
+        "    g = ingot.jit(f, schedule=plan)\n    g(a, c)\n    assert (c == 3 * a).all()\n    print(g.specialisations[0].why)\n"
+    )
+    from caching import environment
+
+    seen = []
+    for _ in range(2):
+        command = [sys.executable, str(tmp_path / "one.py")]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment(tmp_path), timeout=100)
+        assert done.returncode == 0, done.stderr
+        seen.append(done.stdout.split("\n")[:-1])
+    assert "the cache" not in seen[0] and seen[1] == ["the cache"] * 4
+
+
+STEPS = [
+    lambda rng: ("split", (str(rng.choice(["i", "j", "k"])), int(rng.integers(1, 6)))),
+    lambda rng: ("unroll", (str(rng.choice(["i", "j", "k"])), int(rng.integers(1, 5)))),
+    lambda rng: ("vectorize", (str(rng.choice(["i", "j", "i_inner", "j_inner"])), int(rng.choice([2, 4, 8, 16])))),
+    lambda rng: ("parallel", (str(rng.choice(["i", "j", "i_outer"])),)),
+    lambda rng: ("reorder", tuple(map(str, rng.permutation(["i", "j", "k"])[: rng.integers(2, 4)]))),
+    lambda rng: ("reorder", tuple(map(str, rng.permutation(["i_outer", "i_inner", "j", "k", "j_outer", "j_inner"])[: rng.integers(2, 5)]))),
+    lambda rng: ("fuse", tuple(map(str, rng.permutation(["i", "j", "k", "i_inner"])[:2]))),
+]
+
+
+def test_random_schedules():
+    """What is not refused gives the same bits."""
+    rng = np.random.default_rng(5)
+    arguments = given((17, 16, 19))
+    taken = 0
+    for f, _ in itertools.product((product, filtered, drifting), range(12)):
+        a, b, c = arguments
+        names = str.maketrans("ijk", "yxx") if f is filtered else {}
+        try:
+            plan = S()
+            for _ in range(rng.integers(1, 5)):
+                name, values = STEPS[rng.integers(len(STEPS))](rng)
+                plan = getattr(plan, name)(*(v[0].translate(names) + v[1:] if isinstance(v, str) else v for v in values))
+            same(f, plan, *((a, b, np.zeros_like(a)) if f is filtered else (a, b, c)))
+            taken += 1
+        except (ingot.UnsupportedError, ValueError):
+            pass
+    assert taken >= 5
