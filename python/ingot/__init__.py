@@ -15,7 +15,7 @@ those of Python and NumPy. What Ingot does not compile raises `ingot.Unsupported
 reason and what to write instead.
 
 Compile
-    jit, njit, vectorize, guvectorize, stencil, jitclass, fuse, prange, implements, host, export, schedule, loop
+    jit, njit, vectorize, guvectorize, stencil, jitclass, fuse, prange, implements, host, export, schedule, loop, autotune
 Differentiate
     grad, value_and_grad, vjp, jvp, jacrev, jacfwd, hessian, hvp, linearize, checkpoint, stop_gradient,
     custom_jvp, custom_vjp, check_grads
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ._ahead.export import export
     from ._arrays.array import Array, from_dlpack
     from ._arrays.graph import Graph, graph
+    from ._calls.autotuning import Tuning, autotune
     from ._calls.jit import jit, njit
     from ._calls.jitclass import jitclass
     from ._calls.schedules import Schedule, loop, schedule
@@ -116,6 +117,7 @@ _MODULES = {
     "_ahead.export": "export",
     "_arrays.array": "Array from_dlpack",
     "_arrays.graph": "Graph graph",
+    "_calls.autotuning": "Tuning autotune",
     "_calls.jit": "jit njit",
     "_calls.jitclass": "jitclass",
     "_calls.schedules": "Schedule loop schedule",

@@ -7,7 +7,7 @@
 
 #include "ir/function.h"
 
-/// @file What a user decides of loops, by their names and beside the program (`ingot.schedule`).
+/// @file What a user decides of loops, by their names, apart from the program (`ingot.schedule`).
 
 namespace ingot::ir {
 

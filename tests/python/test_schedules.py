@@ -13,6 +13,11 @@ import ingot
 S = ingot.schedule
 
 
+def shown(value):
+    """What a case is called."""
+    return getattr(value, "__name__", None) or str(value)
+
+
 def product(a, b, c):
     for i in range(a.shape[0]):
         for j in range(b.shape[1]):
@@ -104,19 +109,19 @@ PRODUCTS = [
 ]
 
 
-@pytest.mark.parametrize("plan", PRODUCTS, ids=str)
+@pytest.mark.parametrize("plan", PRODUCTS, ids=shown)
 def test_products(plan):
     for shape in ((13, 11, 17), (1, 1, 1), (4, 8, 32), (5, 3, 2), (9, 16, 33)):
         same(product, plan, *given(shape))
 
 
-@pytest.mark.parametrize("plan", PRODUCTS[:8] + PRODUCTS[-3:], ids=str)
+@pytest.mark.parametrize("plan", PRODUCTS[:8] + PRODUCTS[-3:], ids=shown)
 def test_empty_arrays(plan):
     for shape in ((0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0)):
         same(product, plan, *given(shape))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.int16, np.uint64, np.complex128, np.float16], ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.int16, np.uint64, np.complex128, np.float16], ids=shown)
 def test_dtypes(dtype):
     for plan in (PRODUCTS[2], PRODUCTS[6], PRODUCTS[-3], PRODUCTS[-2]):
         same(product, plan, *(np.asarray(a) for a in given(dtype=dtype)))
@@ -133,21 +138,21 @@ def test_layouts():
 @pytest.mark.parametrize(
     "plan",
     [S().tile(i=4, j=8), S().reorder("j", "i"), S().vectorize("j", 8), S().tile(i=4, j=8).unroll("i_inner").vectorize("j_inner"), S().split("k", 4), S().unroll("k", 4), S().fuse("i", "j"), S().parallel("i", grain=2)],
-    ids=str,
+    ids=shown,
 )
 def test_sums_in_variables(plan):
     same(summed, plan, *given())
     same(summed, plan, *given((3, 0, 2)))
 
 
-@pytest.mark.parametrize("plan", [S().tile(y=4, x=8).vectorize("x_inner"), S().reorder("x", "y"), S().unroll("y", 3), S().fuse("y", "x").parallel("y_x"), S().tile(y=3, x=5).unroll("y_inner").unroll("x_inner")], ids=str)
+@pytest.mark.parametrize("plan", [S().tile(y=4, x=8).vectorize("x_inner"), S().reorder("x", "y"), S().unroll("y", 3), S().fuse("y", "x").parallel("y_x"), S().tile(y=3, x=5).unroll("y_inner").unroll("x_inner")], ids=shown)
 def test_filters(plan):
     a, b, c = given((13, 17, 17))
     same(filtered, plan, a, b, np.zeros_like(a))
     same(filtered, plan, a[:2, :2], b, np.zeros((2, 2)))
 
 
-@pytest.mark.parametrize("plan", [S().split("i", 4), S().unroll("i", 2), S().split("j", 4).unroll("j_inner"), S().reorder("i", "j")], ids=str)
+@pytest.mark.parametrize("plan", [S().split("i", 4), S().unroll("i", 2), S().split("j", 4).unroll("j_inner"), S().reorder("i", "j")], ids=shown)
 def test_iterations_that_depend_on_each_other_keep_their_order(plan):
     for f in (rows, drifting):
         same(f, plan, *given((9, 17, 17)))
@@ -173,7 +178,7 @@ def test_iterations_that_depend_on_each_other_keep_their_order(plan):
         (product, S().split("i", 100).unroll("i_inner"), "more than 64"),
         (product, S().split("i", 4, outer="j"), "a second loop named `j`"),
     ],
-    ids=str,
+    ids=shown,
 )
 def test_refusals(f, plan, words):
     a, b, c = given((9, 17, 17))
@@ -201,7 +206,7 @@ def test_names_of_several_loops_have_lines():
     same(several, S().vectorize(f"i:{line}", 4).unroll(f"i:{line + 2}", 3), x, np.zeros(40))
 
 
-@pytest.mark.parametrize("plan", [S().tile(y=4, x=8).vectorize("x_inner"), S().reorder("x", "y"), S().parallel("y"), S().unroll("y", 2).vectorize("x")], ids=str)
+@pytest.mark.parametrize("plan", [S().tile(y=4, x=8).vectorize("x_inner"), S().reorder("x", "y"), S().parallel("y"), S().unroll("y", 2).vectorize("x")], ids=shown)
 def test_array_statements(plan):
     for shape in ((13, 11, 17), (1, 1, 1), (0, 3, 3)):
         a, b, c = given(shape)

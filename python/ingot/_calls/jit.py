@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from .._devices import Device, checked, limited_by_others
 from .._environment import is_disabled
@@ -14,8 +14,10 @@ from .._signatures import Signature, Type, is_no_signature, parse_signatures
 from .._signatures.parameters import checked_keywords, not_a_function
 from .._signatures.static import static
 from .function import Function, jitted_again, transformed, updated_by_autoreload
-from .schedules import Schedule
 from .tiers import TIERS
+
+if TYPE_CHECKING:
+    from .schedules import Directive, Schedule
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -45,6 +47,14 @@ def _calling(bound: Callable[..., Any]) -> Callable[..., Any]:
         return bound(*args, **kwargs)
 
     return call
+
+
+def _directives(schedule: Any) -> tuple[Directive, ...]:
+    from .schedules import Schedule
+
+    if not isinstance(schedule, Schedule):
+        raise TypeError(f"a schedule is made by ingot.schedule(), not a {type(schedule).__name__}")
+    return schedule._directives
 
 
 class Decorator(Protocol):
@@ -204,9 +214,7 @@ def jit(
     where = checked(device)
     if tier not in TIERS:
         raise ValueError(f"tier is auto, quick or full, not {tier!r}")
-    if schedule is not None and not isinstance(schedule, Schedule):
-        raise TypeError(f"a schedule is made by ingot.schedule(), not a {type(schedule).__name__}")
-    directives = () if schedule is None else schedule._directives
+    directives = _directives(schedule) if schedule is not None else ()
     is_function = isinstance(uncounted(function), (types.FunctionType, Function, *_BOUND))
     if function is not None and not is_function:
         if is_no_signature(function):

@@ -1,4 +1,4 @@
-"""Schedules: what a user decides of loops, by their names and beside the program (docs/guides/schedules.md)."""
+"""Schedules: what a user decides of loops, by their names, apart from the program (docs/guides/schedules.md)."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ class Schedule:
 
 
 def schedule() -> Schedule:
-    """Begin a schedule: how the loops of a function run, beside the function.
+    """Begin a schedule: how the loops of a function run, apart from the function.
 
     Returns
     -------

@@ -1,0 +1,364 @@
+"""`ingot.autotune`: schedules found by measuring, kept on disk (docs/guides/schedules.md)."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _ingot
+from .._code import source
+from .._errors import UnsupportedError
+from .function import Function
+from .jit import jit
+from .schedules import Directive, Schedule
+
+SIZES = (4, 8, 16, 32, 64, 128, 256)
+"""Sizes of tiles along a loop that are tried."""
+LANES = (4, 8, 16, 32)
+TIMES = (2, 4, 8)
+"""How many iterations are written out."""
+MOST_ORDERS = 24
+SHORT = 1e-3
+"""A call of less time, in seconds, is measured several times in a row."""
+WORSE = 3.0
+"""A schedule that takes so many times as long as the best one is measured once."""
+
+
+class Trial(NamedTuple):
+    """A schedule that was tried."""
+
+    schedule: Schedule
+    seconds: float
+    """Of the quickest call; infinite: it was refused."""
+    refused: str
+    """Why; empty: it was measured."""
+
+
+class Tuning(NamedTuple):
+    """What `ingot.autotune` has found.
+
+    See Also
+    --------
+    ingot.autotune : Makes them.
+    """
+
+    function: Any
+    """The function, compiled with the schedule."""
+    schedule: Schedule
+    """The quickest; without steps where none was quicker than what Ingot chooses."""
+    seconds: float
+    """Of a call with it."""
+    unscheduled: float
+    """Seconds of a call without a schedule."""
+    trials: tuple[Trial, ...]
+    """All that were tried; none where the result was on disk."""
+
+
+def autotune(f: Any, *args: Any, budget: float = 10.0, schedules: Sequence[Schedule] | None = None, store: bool = True) -> Tuning:
+    """Find a schedule for a function by measuring calls with these arguments.
+
+    Parameters
+    ----------
+    f : callable
+        A function, or what `ingot.jit` made of one.
+    *args
+        Arguments of a typical call. Each measured call gets copies of the arrays among them.
+    budget : float, default 10.0
+        Seconds for all measurements. One compilation or call that has begun is not interrupted.
+    schedules : sequence of Schedule, optional
+        What is tried; by default orders, tiles, lanes and iterations written out of the function's nests of loops.
+    store : bool, default True
+        Whether the result is stored on disk, and taken from there, for this function, this processor, this number of threads, and
+        arguments of these dtypes and of about these sizes (the same power of 2).
+
+    Returns
+    -------
+    Tuning
+        The quickest schedule, the function compiled with it, and what was measured.
+
+    Raises
+    ------
+    UnsupportedError
+        The function without a schedule is refused.
+    ValueError
+        The budget is negative, or not a number.
+
+    See Also
+    --------
+    schedule : Schedules by hand.
+
+    Notes
+    -----
+    Without `schedules` the search takes the best of one kind of step and goes on from there: orders, tiles, lanes, iterations written out. A
+    schedule that is refused, or gives other bits than the function without one, counts as refused.
+
+    Examples
+    --------
+    >>> def product(a, b, c):
+    ...     for i in range(a.shape[0]):
+    ...         for j in range(b.shape[1]):
+    ...             for k in range(a.shape[1]):
+    ...                 c[i, j] += a[i, k] * b[k, j]
+    >>> a, b, c = np.ones((30, 30)), np.ones((30, 30)), np.zeros((30, 30))
+    >>> tuned = ingot.autotune(product, a, b, c, budget=0.0, store=False)
+    >>> tuned.function(a, b, c)
+    >>> c[0, 0]
+    np.float64(30.0)
+    """
+    if not budget >= 0:
+        raise ValueError(f"a budget is a number of seconds, not {budget!r}")
+    plain = f if isinstance(f, Function) else jit(f)
+    if not isinstance(plain, Function):  # INGOT_DISABLE=1
+        return Tuning(plain, Schedule(), math.nan, math.nan, ())
+    key = _key(plain, args, schedules) if store else None
+    if key is not None and (kept := _kept(key)) is not None:
+        found, seconds, unscheduled = kept
+        return Tuning(_with(plain, found), found, seconds, unscheduled, ())
+    search = _Search(plain, args, budget)
+    if schedules is not None:
+        for each in schedules:
+            search.try_one(each)
+    else:
+        for nest in _nests(plain.__ingot_function__):
+            search.improve(nest)
+    best = min(search.trials, key=lambda trial: trial.seconds)
+    if key is not None:
+        _keep(key, best, search.unscheduled)
+    return Tuning(_with(plain, best.schedule), best.schedule, best.seconds, search.unscheduled, tuple(search.trials))
+
+
+def _with(plain: Function, found: Schedule) -> Function:
+    """The function with another schedule."""
+    made: Function = type(plain)(plain.__ingot_function__, plain._signatures, plain._mode, plain._relaxed, plain._static, plain._device)
+    made._is_stored, made._tier, made._in_order = plain._is_stored, plain._tier, plain._in_order
+    made._directives = found._directives
+    return made
+
+
+class _Search:
+    """Measures schedules while there is time, and keeps what it has found."""
+
+    def __init__(self, plain: Function, args: tuple[Any, ...], budget: float) -> None:
+        self.plain, self.args = plain, args
+        self.end = time.perf_counter() + budget
+        self.trials: list[Trial] = []
+        self.expected: list[Any] = []
+        self.seen: set[Schedule] = set()
+        without = _with(plain, Schedule())
+        without._tier = "full"
+        self.expected = self._outcome(without)
+        self.unscheduled = self._measure(without, math.inf)
+        self.trials.append(Trial(Schedule(), self.unscheduled, ""))
+        self.seen.add(Schedule())
+
+    @property
+    def best(self) -> Trial:
+        return min(self.trials, key=lambda trial: trial.seconds)
+
+    def try_one(self, found: Schedule) -> None:
+        if found in self.seen or time.perf_counter() >= self.end:
+            return
+        self.seen.add(found)
+        made = _with(self.plain, found)
+        made._tier = "full"
+        try:
+            outcome = self._outcome(made)
+        except UnsupportedError as refusal:
+            self.trials.append(Trial(found, math.inf, str(refusal).splitlines()[0]))
+            return
+        if not all(map(_same, outcome, self.expected)):
+            self.trials.append(Trial(found, math.inf, "its results are others"))
+            return
+        self.trials.append(Trial(found, self._measure(made, self.best.seconds), ""))
+
+    def improve(self, nest: tuple[str, ...]) -> None:
+        """Goes from the best schedule so far to better ones of one nest."""
+        for kind in (_orders, _lanes, _tiles, _written_out, _lanes):
+            so_far = self.best.schedule
+            for found in kind(so_far, nest):
+                self.try_one(found)
+
+    def _copies(self) -> list[Any]:
+        return [np.copy(value, order="K") if isinstance(value, np.ndarray) else value for value in self.args]
+
+    def _outcome(self, made: Callable[..., Any]) -> list[Any]:
+        given = self._copies()
+        return [made(*given), *given]
+
+    def _measure(self, made: Callable[..., Any], best: float) -> float:
+        """The seconds of the quickest call: of one that is slow the first, of others as many as a twentieth of a second holds."""
+        quickest, spent, calls = math.inf, 0.0, 0
+        while calls < 3 or (spent < 0.05 and calls < 200):
+            given = self._copies()
+            start = time.perf_counter()
+            made(*given)
+            took = time.perf_counter() - start
+            quickest, spent, calls = min(quickest, took), spent + took, calls + 1
+            if quickest > WORSE * best or (calls > 1 and time.perf_counter() > self.end):
+                break
+        return quickest
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, (float, complex, np.generic)):
+        return type(one) is type(other) and np.asarray(one).tobytes() == np.asarray(other).tobytes()
+    return True  # an object that calls share, or that is made of what has been compared
+
+
+def _nests(function: Any) -> Iterator[tuple[str, ...]]:
+    """The names of loops of a function that are directly in each other, nest by nest."""
+    tree, _, _ = source.find(function)
+    named: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            named.append(node.target.id)
+    repeated = {name for name in named if named.count(name) > 1}
+
+    def name_of(node: ast.For) -> str:
+        own = node.target.id  # type: ignore[attr-defined]
+        return f"{own}:{node.lineno}" if own in repeated else own
+
+    def walk(nodes: list[ast.stmt]) -> Iterator[tuple[str, ...]]:
+        for node in nodes:
+            if isinstance(node, ast.With) and (given := _names_of(node)):
+                yield tuple(given)
+            elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+                names, at = [name_of(node)], node
+                while len(at.body) == 1 and isinstance(at.body[0], ast.For) and isinstance(at.body[0].target, ast.Name):
+                    at = at.body[0]
+                    names.append(name_of(at))
+                yield tuple(names)
+                yield from walk(at.body)
+            else:
+                for field in ("body", "orelse", "finalbody"):
+                    yield from walk(getattr(node, field, []))
+
+    yield from walk(getattr(tree, "body", []) if not isinstance(tree, ast.Lambda) else [])
+
+
+def _names_of(node: ast.With) -> list[str]:
+    """The names that a `with ingot.loop(...)` gives."""
+    for item in node.items:
+        call = item.context_expr
+        if isinstance(call, ast.Call) and "loop" in (getattr(call.func, "attr", ""), getattr(call.func, "id", "")):
+            return [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    return []
+
+
+def _own(name: str) -> str:
+    return name.partition(":")[0]
+
+
+def _orders(so_far: Schedule, nest: tuple[str, ...]) -> Iterator[Schedule]:
+    for order in itertools.islice(itertools.permutations(nest), 1, MOST_ORDERS):
+        yield so_far.reorder(*order)
+
+
+def _innermost(so_far: Schedule, nest: tuple[str, ...]) -> list[str]:
+    """The loops that there are now, of those of a nest."""
+    loops = list(nest)
+    for step in so_far._directives:
+        if step.kind == 0 and step.loops[0] in loops:
+            at = loops.index(step.loops[0])
+            loops[at : at + 1] = step.loops[1:]
+    return loops
+
+
+def _lanes(so_far: Schedule, nest: tuple[str, ...]) -> Iterator[Schedule]:
+    if any(step.kind == 3 and step.loops[0] in _innermost(so_far, nest) for step in so_far._directives):
+        return
+    for loop, lanes in itertools.product(reversed(_innermost(so_far, nest)), LANES):
+        yield so_far.vectorize(loop, lanes)
+
+
+def _tiles(so_far: Schedule, nest: tuple[str, ...]) -> Iterator[Schedule]:
+    there = [loop for loop in nest if loop in _innermost(so_far, nest)]
+    lanes = {step.loops[0] for step in so_far._directives if step.kind == 3}
+    for count in (1, 2):
+        for loops in itertools.combinations([loop for loop in there if loop not in lanes], count):
+            for sizes in itertools.product(SIZES, repeat=count):
+                yield so_far.tile(dict(zip(loops, sizes)))
+    for loop in there:
+        for size in SIZES:
+            parts = so_far.split(loop, size)
+            others = [each for each in there if each != loop]
+            if loop not in lanes and others:
+                yield parts.reorder(f"{_own(loop)}_outer", *others, f"{_own(loop)}_inner")
+
+
+def _written_out(so_far: Schedule, nest: tuple[str, ...]) -> Iterator[Schedule]:
+    lanes = {step.loops[0] for step in so_far._directives if step.kind == 3}
+    for loop in _innermost(so_far, nest):
+        if loop in lanes or ":" in loop:
+            continue
+        split = [step for step in so_far._directives if step.kind == 0 and step.loops[2] == loop]
+        if split and split[0].number <= max(TIMES):
+            yield so_far.unroll(loop)
+        for times in TIMES:
+            yield so_far.unroll(loop, times)
+            others = [each for each in _innermost(so_far, nest) if each != loop]
+            yield so_far.split(loop, times).reorder(f"{_own(loop)}_outer", *others, f"{_own(loop)}_inner").unroll(f"{_own(loop)}_inner")
+
+
+def _key(plain: Function, args: tuple[Any, ...], schedules: Sequence[Schedule] | None) -> bytes | None:
+    """Of what a result is stored by; none: nothing is stored."""
+    from .._cache import cache
+    from .._cache.names import Unnamed, form_of
+    from .._devices.threads import get_num_threads
+
+    if cache() is None:
+        return None
+    kinds = [
+        (value.dtype.str, tuple(int(length).bit_length() for length in value.shape)) if isinstance(value, np.ndarray) else (type(value).__name__, ())
+        for value in args
+    ]
+    given = None if schedules is None else tuple(map(str, schedules))
+    try:
+        what = ("tuning", repr(form_of(plain.__ingot_function__)), plain._relaxed, repr(kinds), repr(given), get_num_threads())
+        return bytes(_ingot.digest(_ingot.encode((*what, _environment()), _refuse)))
+    except Unnamed:
+        return None
+
+
+def _environment() -> bytes:
+    from .._cache import cache
+
+    return cache()._environment.digest()  # type: ignore[union-attr]
+
+
+def _refuse(value: Any) -> int:
+    from .._cache.names import Unnamed
+
+    raise Unnamed(str(value))
+
+
+def _kept(key: bytes) -> tuple[Schedule, float, float] | None:
+    from .._cache import cache
+
+    content = cache().folder.read(key)  # type: ignore[union-attr]
+    try:
+        steps, text, seconds, unscheduled = json.loads(content or b"")
+        made = Schedule()
+        made._directives, made._text = tuple(Directive(kind, tuple(loops), number) for kind, loops, number in steps), text
+        return made, float(seconds), float(unscheduled)
+    except (ValueError, TypeError):
+        return None
+
+
+def _keep(key: bytes, best: Trial, unscheduled: float) -> None:
+    from .._cache import cache
+
+    steps = [[step.kind, list(step.loops), step.number] for step in best.schedule._directives]
+    content = json.dumps([steps, str(best.schedule), best.seconds, unscheduled]).encode()
+    cache().folder.write(key, content)  # type: ignore[union-attr]

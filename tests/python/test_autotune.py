@@ -1,0 +1,99 @@
+"""`ingot.autotune` (docs/guides/schedules.md): schedules found by measuring."""
+
+import math
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from caching import environment
+
+import ingot
+
+S = ingot.schedule
+
+
+def product(a, b, c):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+
+
+def shifted(x, y):
+    with ingot.loop("row", "column"):
+        y[1:] = x[:-1] * 2
+    for i in range(len(x)):
+        x[i, 0] += 1
+
+
+def given(n=24):
+    rng = np.random.default_rng(1)
+    return rng.random((n, n)), rng.random((n, n)), np.zeros((n, n))
+
+
+def test_what_is_found_computes_the_same():
+    a, b, c = given()
+    tuned = ingot.autotune(product, a, b, c, budget=1.0, store=False)
+    assert not c.any(), "a call that is measured gets copies"
+    tuned.function(a, b, c)
+    own = given()
+    product(*own)
+    assert c.tobytes() == own[2].tobytes()
+    assert tuned.trials[0].schedule == S() and tuned.trials[0].seconds == tuned.unscheduled
+    assert tuned.seconds == min(trial.seconds for trial in tuned.trials) > 0
+    assert len(tuned.trials) > 3 and tuned.function._directives == tuned.schedule._directives
+
+
+def test_the_budget_ends_the_search():
+    start = time.perf_counter()
+    tuned = ingot.autotune(product, *given(), budget=0.0, store=False)
+    assert len(tuned.trials) == 1 and tuned.schedule == S()
+    ingot.autotune(product, *given(), budget=0.3, store=False)
+    assert time.perf_counter() - start < 20
+
+
+def test_schedules_that_are_refused_are_reported():
+    tuned = ingot.autotune(product, *given(), schedules=[S().vectorize("k"), S().tile(i=4, j=8), S().parallel("q")], store=False)
+    refused = {str(trial.schedule): trial.refused for trial in tuned.trials if trial.seconds == math.inf}
+    assert set(refused) == {"ingot.schedule().vectorize('k')", "ingot.schedule().parallel('q')"}
+    assert "in lanes" in refused["ingot.schedule().vectorize('k')"]
+    assert [str(t.schedule) for t in tuned.trials][2] == "ingot.schedule().tile(i=4, j=8)"
+
+
+def test_array_statements_and_several_loops():
+    x, y = np.arange(300.0).reshape(20, 15), np.zeros((20, 15))
+    tuned = ingot.autotune(shifted, x, y, budget=1.0, store=False)
+    tried = " ".join(str(trial.schedule) for trial in tuned.trials)
+    assert "'row'" in tried or "row=" in tried
+    tuned.function(x, y)
+    assert (y[1:] == np.arange(300.0).reshape(20, 15)[:-1] * 2).all()
+
+
+def test_options_of_a_compiled_function_are_kept():
+    fast = ingot.jit(product, fastmath="contract")
+    assert ingot.autotune(fast, *given(), budget=0.0, store=False).function._relaxed == ("contract",)
+
+
+@pytest.mark.parametrize("budget", [-1, math.nan])
+def test_budgets_are_checked(budget):
+    with pytest.raises(ValueError):
+        ingot.autotune(product, *given(), budget=budget)
+
+
+def test_results_are_on_disk(tmp_path):
+    (tmp_path / "one.py").write_text(
+        "import numpy as np, ingot, sys\n"
+        "def f(a, c):\n    for i in range(a.shape[0]):\n        for j in range(a.shape[1]):\n            c[i, j] = a[i, j] * 3\n"
+        "n = int(sys.argv[1])\n"
+        "tuned = ingot.autotune(f, np.ones((n, n)), np.zeros((n, n)), schedules=[ingot.schedule().reorder('j', 'i')], budget=2.0)\n"
+        "print(len(tuned.trials))\n"
+    )
+
+    def trials(n):
+        done = subprocess.run([sys.executable, "one.py", str(n)], capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=100)
+        assert done.returncode == 0, done.stderr
+        return int(done.stdout)
+
+    assert [trials(40), trials(40), trials(50), trials(100)] == [2, 0, 0, 2]
