@@ -277,14 +277,17 @@ class Follower {
 
   // What is left to the end.
 
+  /// Adds what the nests are now to the module's text, versions of one nest once.
   void show_nests() {
     ir::walk(*f_, f_->body(), [&](NodeId node) {
       if (!is_open(*f_, node) || !ir::is_directed(*f_, node)) return ir::Walk::Into;
-      show(node, 0);
+      std::string nest;
+      show(node, 0, nest);
+      if (module_.nests.find(nest) == std::string::npos) module_.nests += nest;
       return ir::Walk::Past;
     });
   }
-  void show(NodeId loop, size_t depth) {
+  void show(NodeId loop, size_t depth, std::string& nest) {
     const std::string name(ir::loop_name(*f_, loop));
     std::string line = std::string(2 * depth, ' ') + "for " + (name.empty() ? "_" : name);
     const NodeId count = f_->operand(loop, 0);
@@ -300,9 +303,9 @@ class Follower {
       mark(lanes->second > 0 ? std::to_string(lanes->second) + " lanes" : "lanes");
     if (written_out_.contains(name)) mark("written out");
     mark("line " + std::to_string(line_of(*f_, loop)));
-    module_.nests += line + ":" + marks + "\n";
+    nest += line + ":" + marks + "\n";
     for (const NodeId node : f_->region_body(f_->region(loop)))
-      if (is_open(*f_, node)) show(node, depth + 1);
+      if (is_open(*f_, node)) show(node, depth + 1, nest);
   }
 
   void mark_chosen() {
