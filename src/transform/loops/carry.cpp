@@ -41,10 +41,12 @@ Element element_at(const Function& f, NodeId access) {
 /// An index as a value and what is added to it; a constant has no value.
 std::pair<NodeId, int64_t> split(const Function& f, NodeId index) {
   if (f.is_constant(index)) return {NodeId(), f.constant(index).as<int64_t>()};
-  if (f.op(index) == Op::add)
-    for (const size_t i : {size_t{0}, size_t{1}})
+  if (f.op(index) == Op::add) {
+    for (const size_t i : {size_t{0}, size_t{1}}) {
       if (const NodeId part = f.operand(index, i); f.is_constant(part))
         return {f.operand(index, 1 - i), f.constant(part).as<int64_t>()};
+    }
+  }
   return {index, 0};
 }
 

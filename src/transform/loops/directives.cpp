@@ -121,11 +121,15 @@ class Follower {
   }
   void refuse_ambiguous(const std::string& name) const {
     const Nodes loops = loops_named(*f_, name);
-    for (const NodeId loop : loops)
-      if (line_of(*f_, loop) != line_of(*f_, loops[0]))
+    for (const NodeId loop : loops) {
+      if (line_of(*f_, loop) != line_of(*f_, loops[0])) {
         refuse_directive(*f_, loop, "the loop " + quoted(name) + ", which is the name of several,",
-                         "add its line: `" + name + ":" + std::to_string(line_of(*f_, loops[0])) + "` or `" +
-                             name + ":" + std::to_string(line_of(*f_, loop)) + "`");
+                         "add its line: " + with_line(name, loops[0]) + " or " + with_line(name, loop));
+      }
+    }
+  }
+  std::string with_line(const std::string& name, NodeId loop) const {
+    return quoted(name + ":" + std::to_string(line_of(*f_, loop)));
   }
   bool is_there(const std::string& name) const { return !loops_named(*f_, name).empty(); }
   /// A directive for the loops that are there: others have been written out, have become nothing as their
@@ -144,7 +148,7 @@ class Follower {
   }
   void rename(const std::string& name, const std::string& next) {
     const Nodes loops = loops_named(*f_, name);
-    why_[next] = why_[name];
+    inherit({name}, {next});
     become(change_loops(*f_, [&](NodeId loop) {
       return std::ranges::find(loops, loop) != loops.end() ? Change{next} : Change{};
     }));
@@ -173,10 +177,10 @@ class Follower {
     for (const std::string& name : outside_) {
       for (const NodeId loop : loops_named(*f_, name)) {
         const std::optional<Why> why = why_dependent(loop);
-        if (why && !why_[name]) why_[name] = why;
+        if (why) dependent_.try_emplace(name, *why);
         changes[loop.index] = {name, !why};
       }
-      why_.try_emplace(name);
+      known_.insert(name);
     }
     become(change_loops(*f_, [&](NodeId loop) { return changes[loop.index]; }));
   }
@@ -203,11 +207,11 @@ class Follower {
     switch (directive.kind) {
       case Kind::Split:
         refuse_known(loops, 1);
-        why_[loops[1]] = why_[loops[2]] = why_[loops[0]];
+        inherit({loops[0]}, {loops[1], loops[2]});
         return become(split_loops(*f_, directive));
       case Kind::Fuse:
         refuse_known(loops, 2);
-        why_[loops[2]] = why_[loops[0]] ? why_[loops[0]] : why_[loops[1]];
+        inherit({loops[0], loops[1]}, {loops[2]});
         return become(fuse_loops(*f_, directive));
       case Kind::Reorder:
         return become(reorder_loops(
@@ -231,16 +235,31 @@ class Follower {
   }
   /// Refuses names for new loops that others have; `from`: the first of them.
   void refuse_known(const std::vector<std::string>& names, size_t from) const {
-    for (size_t i = from; i < names.size(); ++i)
-      if (const Nodes loops = loops_named(*f_, names[i]); !loops.empty())
+    for (size_t i = from; i < names.size(); ++i) {
+      if (const Nodes loops = loops_named(*f_, names[i]); !loops.empty()) {
         refuse_directive(*f_, loops[0], "a second loop named " + quoted(names[i]) + ",",
                          "give it another name");
+      }
+    }
+  }
+  /// The iterations of new loops depend on each other if those of a loop do that they are made of.
+  void inherit(std::initializer_list<std::string> from, std::initializer_list<std::string> to) {
+    for (const std::string& name : to) {
+      known_.insert(name);
+      for (const std::string& old : from) {
+        const auto why = dependent_.find(old);
+        if (why != dependent_.end()) dependent_.try_emplace(name, why->second);
+      }
+    }
+  }
+  bool is_independent(const std::string& name) const {
+    return known_.contains(name) && !dependent_.contains(name);
   }
   void refuse_dependent(NodeId loop, const std::string& how) const {
     const std::string name(ir::loop_name(*f_, loop));
-    const auto why = why_.find(name);
-    if (why == why_.end() || !why->second) return;
-    refuse_for(*f_, loop, "the iterations of " + quoted(name) + " " + how, *why->second,
+    const auto why = dependent_.find(name);
+    if (why == dependent_.end()) return;
+    refuse_for(*f_, loop, "the iterations of " + quoted(name) + " " + how, why->second,
                "choose a loop whose iterations do not depend on each other");
   }
   [[noreturn]] static void refuse_for(const Function& f, NodeId loop, const std::string& what, const Why& why,
@@ -249,27 +268,25 @@ class Follower {
                               "a schedule with " + what + " (" + why.reason + ")", advice);
     refusal.sites = f.module().sites(f[loop].span);
     refusal.quoted = why.quoted;
-    throw refusal;
+    throw base::Unsupported(std::move(refusal));
   }
   /// Of loops that change places, one has iterations that do not depend on each other.
   void refuse_order(const Function& f, const Nodes& nest, std::span<const size_t> order) const {
-    const auto why_of = [&](size_t place) -> const std::optional<Why>* {
-      const auto found = why_.find(std::string(ir::loop_name(f, nest[place])));
-      return found == why_.end() ? nullptr : &found->second;
-    };
+    const auto name_of = [&](size_t place) { return std::string(ir::loop_name(f, nest[place])); };
     for (size_t outer = 0; outer < order.size(); ++outer) {
       for (size_t inner = outer + 1; inner < order.size(); ++inner) {
-        if (order[outer] < order[inner]) continue;
-        const auto* const a = why_of(order[outer]);
-        const auto* const b = why_of(order[inner]);
-        if ((a != nullptr && !*a) || (b != nullptr && !*b)) continue;
-        const NodeId now_outer = nest[order[outer]], now_inner = nest[order[inner]];
-        const std::string what = quoted(ir::loop_name(f, now_outer)) + " (line " +
-                                 std::to_string(line_of(f, now_outer)) + ") outside of " +
-                                 quoted(ir::loop_name(f, now_inner)) + " (line " +
-                                 std::to_string(line_of(f, now_inner)) + ")";
-        const Why unknown{"iterations of neither are known to be independent", {}};
-        refuse_for(f, now_outer, what, a != nullptr ? **a : unknown,
+        const std::string now_outer = name_of(order[outer]);
+        const std::string now_inner = name_of(order[inner]);
+        if (order[outer] < order[inner] || is_independent(now_outer) || is_independent(now_inner)) continue;
+        const auto line = [&](size_t place) {
+          return " (line " + std::to_string(line_of(f, nest[order[place]])) + ")";
+        };
+        const std::string what =
+            quoted(now_outer) + line(outer) + " outside of " + quoted(now_inner) + line(inner);
+        const auto why = dependent_.find(now_outer);
+        refuse_for(f, nest[order[outer]], what,
+                   why != dependent_.end() ? why->second
+                                           : Why{"it is not known that iterations are independent", {}},
                    "keep loops in order whose iterations depend on each other");
       }
     }
@@ -293,9 +310,10 @@ class Follower {
     const NodeId count = f_->operand(loop, 0);
     const bool is_rest = f_->op(count) == Op::minimum && f_->is_constant(f_->operand(count, 1));
     const NodeId number = is_rest ? f_->operand(count, 1) : count;
-    if (f_->is_constant(number))
+    if (f_->is_constant(number)) {
       line +=
           std::string(is_rest ? " in at most " : " in ") + std::to_string(f_->constant(number).as<int64_t>());
+    }
     std::string marks;
     const auto mark = [&](const std::string& text) { marks += (marks.empty() ? "  # " : ", ") + text; };
     if (shared_.contains(name)) mark("threads");
@@ -353,8 +371,9 @@ class Follower {
   ir::Module& module_;
   const Function* f_;
   std::unique_ptr<Function> made_;
-  std::set<std::string> outside_;                  ///< names of loops as the program has them
-  std::map<std::string, std::optional<Why>> why_;  ///< by name, if iterations depend on each other
+  std::set<std::string> outside_;         ///< names of loops as the program has them
+  std::set<std::string> known_;           ///< names of loops whose iterations have been looked at
+  std::map<std::string, Why> dependent_;  ///< by name of those whose iterations depend on each other
   std::map<std::string, int64_t> lanes_;
   std::set<std::string> written_out_;
   std::set<std::string> shared_;

@@ -110,9 +110,10 @@ class Splitter : public Step {
     const Nodes inits = use_all(source_.operands(id).subspan(1));
     std::vector<int64_t> inner = attributes_of(id);
     const ir::Schedule own = ir::schedule_of(source_, id);
-    if (ir::has_threads(own))
+    if (ir::has_threads(own)) {
       inner[0] = static_cast<int64_t>(ir::is_shown_independent(own) ? ir::Schedule::Independent
                                                                     : ir::Schedule::Serial);
+    }
     const auto block = [&](NodeId index, std::span<const NodeId> carried) {
       const NodeId first = loops_.multiply(index, number);
       const NodeId rest = divides ? number : loops_.minimum(loops_.subtract(count, first), number);
@@ -162,12 +163,14 @@ class Reorderer : public Step {
     const Nodes nest = nest_of(source_, id, names);
     const std::vector<size_t> order = order_of(nest);
     check_(source_, nest, order);
-    for (size_t i = 0; i + 1 < nest.size(); ++i)
-      for (const NodeId node : source_.region_body(source_.region(nest[i])))
+    for (size_t i = 0; i + 1 < nest.size(); ++i) {
+      for (const NodeId node : source_.region_body(source_.region(nest[i]))) {
         if (node != nest[i + 1] && source_.op(node) != Op::yield) {
           between_.push_back(node);
           is_between_[node.index] = true;
         }
+      }
+    }
     nest_ = nest;
     compute_known();
     write(order, 0);
@@ -215,11 +218,12 @@ class Reorderer : public Step {
     }
     const NodeId old = nest_[order[depth]];
     const NodeId count = source_.operand(old, 0);
-    if (!is_known(count))
+    if (!is_known(count)) {
       refuse_directive(source_, old,
                        "the order " + listed(order) + ", as the number of iterations of " +
                            quoted(name_of(old)) + " depends on a loop that is inside it then,",
                        "keep the loops that it depends on outside");
+    }
     loop(old, name_of(old), use(count), {}, source_.attributes(old),
          [&](NodeId index, std::span<const NodeId>) {
            bind(source_.region_parameters(source_.region(old))[0], index);
@@ -255,16 +259,18 @@ class Fuser : public Step {
     const std::span<const std::string> names(directive_.loops.data(), 2);
     const Nodes nest = nest_of(source_, id, names);
     const NodeId inner = nest.back();
-    if (nest.size() > 2 || ir::loop_name(source_, inner) != names[1])
+    if (nest.size() > 2 || ir::loop_name(source_, inner) != names[1]) {
       refuse_directive(source_, id,
                        "one loop of " + quoted(names[0]) + " and " + quoted(names[1]) +
                            ", which are not directly in one another in this order,",
                        "reorder them first");
-    if (source_.encloses(id, source_.operand(inner, 0)) && !source_.is_constant(source_.operand(inner, 0)))
+    }
+    if (source_.encloses(id, source_.operand(inner, 0)) && !source_.is_constant(source_.operand(inner, 0))) {
       refuse_directive(source_, inner,
                        "one loop of " + quoted(names[0]) + " and " + quoted(names[1]) +
                            ", which does not have as many iterations in each of the other,",
                        "fuse loops of which the inner one always has as many iterations");
+    }
     const NodeId zero = b_.index(0);
     const NodeId outer_count = loops_.maximum(use(source_.operand(id, 0)), zero);
     const NodeId inner_old = source_.operand(inner, 0);
@@ -307,7 +313,7 @@ void refuse_directive(const Function& f, NodeId at, const std::string& reason, c
   base::Unsupported refusal(f.module().location(f[at].span), "a schedule with " + reason, advice);
   refusal.sites = f.module().sites(f[at].span);
   for (const NodeId node : locations) refusal.quoted.push_back(f.module().sites(f[node].span));
-  throw refusal;
+  throw base::Unsupported(std::move(refusal));
 }
 
 std::unique_ptr<Function> change_loops(const Function& function,
@@ -324,31 +330,36 @@ Nodes nest_of(const Function& f, NodeId outermost, std::span<const std::string> 
   size_t found = 0;
   for (NodeId at = outermost;;) {
     nest.push_back(at);
-    if (f.result_count(at) > 0)
+    if (f.result_count(at) > 0) {
       refuse_directive(f, at,
                        "another order of " + quoted(ir::loop_name(f, at)) +
                            ", which carries a value from one iteration to the next,",
                        "keep it where it is, or add into an element of an array");
+    }
     found += static_cast<size_t>(std::ranges::count(names, ir::loop_name(f, at)));
     if (found == names.size()) break;
     const NodeId inner = only_loop_in(f, at);
     const auto missing = std::ranges::find_if(names, [&](const std::string& name) {
       return std::ranges::none_of(nest, [&](NodeId loop) { return ir::loop_name(f, loop) == name; });
     });
-    if (!inner || !is_open(f, inner))
+    if (!inner || !is_open(f, inner)) {
       refuse_directive(f, at,
                        "the loops " + quoted(ir::loop_name(f, outermost)) + " and " + quoted(*missing) +
                            ", between which more is done than to run a loop,",
                        "name loops of which each holds the next and nothing else");
+    }
     at = inner;
   }
-  for (size_t i = 0; i + 1 < nest.size(); ++i)
-    for (const NodeId node : f.region_body(f.region(nest[i])))
-      if (node != nest[i + 1] && !may_move_in(f, outermost, node))
+  for (size_t i = 0; i + 1 < nest.size(); ++i) {
+    for (const NodeId node : f.region_body(f.region(nest[i]))) {
+      if (node != nest[i + 1] && !may_move_in(f, outermost, node)) {
         refuse_directive(f, node,
                          "the loops " + quoted(ir::loop_name(f, nest[i])) + " and " +
                              quoted(ir::loop_name(f, nest[i + 1])) + ", between which {} is done,",
                          "put it into a loop before or after them, or into the innermost one", {{node}});
+      }
+    }
+  }
   return nest;
 }
 
@@ -374,8 +385,8 @@ std::optional<int64_t> most_of(const Function& f, NodeId loop) {
 /// and where not, in which the loop has no name.
 class Versioner : public Step {
  public:
-  Versioner(const Function& source, NodeId loop)
-      : Step(source), loop_(loop), count_(source.operand(loop, 0)), most_(most_of(source, loop).value()) {
+  Versioner(const Function& source, NodeId loop, int64_t most)
+      : Step(source), loop_(loop), count_(source.operand(loop, 0)), most_(most) {
     nest_ = loop;
     while (source[nest_].parent != source[count_].parent) nest_ = source[source[nest_].parent].owner;
   }
@@ -427,12 +438,13 @@ class Unroller : public Step {
     if (!is_open(source_, id) || !names_.contains(std::string(ir::loop_name(source_, id)))) return clone(id);
     const NodeId count = source_.operand(id, 0);
     const int64_t number = source_.is_constant(count) ? source_.constant(count).as<int64_t>() : -1;
-    if (number < 0 || number > kMostWrittenOut)
+    if (number < 0 || number > kMostWrittenOut) {
       refuse_directive(source_, id,
                        "the iterations of " + quoted(ir::loop_name(source_, id)) + " written out, " +
                            (number < 0 ? "whose number is not known when compiling,"
                                        : "which are more than " + std::to_string(kMostWrittenOut) + ","),
                        "unroll it by a number: `unroll(name, 4)`");
+    }
     Nodes values = use_all(source_.operands(id).subspan(1));
     for (int64_t i = 0; i < number; ++i) values = iteration(id, b_.index(i), values);
     bind_results(id, values);
@@ -449,14 +461,17 @@ std::unique_ptr<Function> unroll_loops(const Function& function, const std::set<
   for (;;) {
     const Function& f = made ? *made : function;
     NodeId found;
+    int64_t most = 0;
     ir::walk(f, f.body(), [&](NodeId node) {
       const bool is_named = is_open(f, node) && names.contains(std::string(ir::loop_name(f, node)));
-      if (!is_named || !most_of(f, node)) return ir::Walk::Into;
+      const std::optional<int64_t> bound = is_named ? most_of(f, node) : std::nullopt;
+      if (!bound) return ir::Walk::Into;
       found = node;
+      most = *bound;
       return ir::Walk::Stop;
     });
     if (!found) return Unroller(f, names).run();
-    made = Versioner(f, found).run();
+    made = Versioner(f, found, most).run();
   }
 }
 
