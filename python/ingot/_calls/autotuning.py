@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import _ingot
 from .._code import source
+from .._devices.threads import get_num_threads
 from .._errors import UnsupportedError
 from .function import Function
 from .jit import jit
@@ -171,7 +172,7 @@ class _Search:
         try:
             outcome = self._outcome(made)
         except UnsupportedError as refusal:
-            self.trials.append(Trial(found, math.inf, str(refusal).splitlines()[0]))
+            self.trials.append(Trial(found, math.inf, refusal._told[0]))
             return
         if not all(map(_same, outcome, self.expected)):
             self.trials.append(Trial(found, math.inf, "its results are others"))
@@ -315,7 +316,6 @@ def _key(plain: Function, args: tuple[Any, ...], schedules: Sequence[Schedule] |
     """Of what a result is stored by; none: nothing is stored."""
     from .._cache import cache
     from .._cache.names import Unnamed, form_of
-    from .._devices.threads import get_num_threads
 
     if cache() is None:
         return None

@@ -266,6 +266,8 @@ class Function(Base[P, R_co]):
 
     def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
         """By its name, as a plain function; by cloudpickle, or where it has none, as the function that it compiles."""
+        from .portable import Portable, is_pickled_by_name
+
         if is_pickled_by_name(self, sys._getframe(1)):
             return self.__qualname__
         options = (self._signatures, self._mode, self._relaxed, self._static, self._device, self._is_stored, self._tier, self._in_order, self._directives)
@@ -903,37 +905,7 @@ def refused_argument(function: Any, name: str, what: str, advice: str) -> Unsupp
     return _errors.unsupported((site,), what, advice)
 
 
-_USUAL = (None, "compiled", (), Static(), None, True, "auto", False)
-
-
-def is_pickled_by_name(made: Any, frame: types.FrameType) -> bool:
-    """Whether what a decorator has made is pickled by its name, as a plain function is; not by cloudpickle, of `__main__`."""
-    found: Any = sys.modules.get(made.__module__)
-    for name in made.__qualname__.split("."):
-        found = getattr(found, name, None)
-    by_value = "cloudpickle" in frame.f_globals.get("__name__", "")
-    return found is made and not (by_value and made.__module__ == "__main__")
-
-
-class Portable:
-    """A callable on its way to another process: a plain function takes its source along."""
-
-    def __init__(self, function: Any) -> None:
-        self.function = function
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        from .._code import source as _source
-
-        has_source = isinstance(self.function, types.FunctionType) and not is_pickled_by_name(self.function, sys._getframe(1))
-        return _arrived, (self.function, _source.portable(self.function) if has_source else None)
-
-
-def _arrived(function: Any, source: Any) -> Any:
-    if source is not None:
-        from .._code import source as _source
-
-        function.__ingot_source__ = _source.whole(source)
-    return function
+_USUAL = (None, "compiled", (), Static(), None, True, "auto", False, ())
 
 
 def _transformed_again(door: str, of: Any, given: tuple[Any, ...], options: tuple[Any, ...] | None) -> Function:

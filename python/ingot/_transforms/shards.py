@@ -18,7 +18,8 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 
 from .. import _ingot, tree
-from .._calls.function import Portable, is_pickled_by_name, transformed
+from .._calls.function import transformed
+from .._calls.portable import Portable, is_pickled_by_name
 from .._calls.jit import jit
 from .._errors import UnsupportedError
 from .._routines import mpi

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import numpy as np
 
 from .. import _errors, _ingot
-from .._calls.function import Function, Portable, is_pickled_by_name
+from .._calls.function import Function
+from .._calls.portable import Portable, is_pickled_by_name
 from .._calls.jit import relaxations
 from .._calls.specialisation import Specialisation
 from .._code import source

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from .. import _ingot
-from .._calls.function import Function, Portable, is_pickled_by_name
+from .._calls.function import Function
+from .._calls.portable import Portable, is_pickled_by_name
 from .._calls.specialisation import Specialisation
 from .._environment import is_disabled
 from .._routines.ufuncs import remember
