@@ -543,6 +543,7 @@ class Frontend {
     auto module = std::make_unique<ir::Module>();
     module->heed(abandonment());
     module->directives = request_.directives;
+    module->loop_names = request_.loop_names;
     lowering_.emplace(registry_, std::move(module), function_, request_);
   }
 
@@ -555,7 +556,8 @@ class Frontend {
 
 std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::object& function,
                                const nb::object& caller, const std::vector<std::string>& relaxed,
-                               bool in_order, const nb::list& directives) {
+                               bool in_order, const nb::list& directives,
+                               const std::vector<std::string>& loop_names) {
   frontend::Request options{.in_order = in_order};
   for (const nb::handle each : directives) {
     ir::Directive directive{
@@ -563,6 +565,7 @@ std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::obj
     for (const nb::handle name : each[1]) directive.loops.push_back(nb::cast<std::string>(name));
     options.directives.push_back(std::move(directive));
   }
+  options.loop_names.insert(loop_names.begin(), loop_names.end());
   for (const std::string& name : relaxed) options.relaxations.add(base::known(ir::Relaxations::named(name)));
   Frontend frontend(registry, function, caller, std::move(options));
   frontend::Lowered lowered = driver::lower(frontend);
@@ -632,7 +635,7 @@ NB_MODULE(_core, m) {
   m.def("targets", &targets);
   m.def("rename_ops_in_text", &ir::rename_ops_in_text);  // for tests
   m.def("lower", &lower, "registry"_a, "function"_a, "caller"_a, "relaxed"_a, "in_order"_a = false,
-        "directives"_a = nb::list());
+        "directives"_a = nb::list(), "loop_names"_a = std::vector<std::string>());
 
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     const nb::module_ errors = nb::module_::import_("ingot._errors");

@@ -2,6 +2,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -104,6 +105,7 @@ struct Request {
   bool on_device = false;  ///< the code is for a device
   bool in_order = false;   ///< loops over `prange` run as those over `range`
   std::vector<ir::Directive> directives{};
+  std::set<std::string> loop_names{};  ///< that the function has in its source
 };
 
 }  // namespace ingot::frontend

@@ -16,9 +16,12 @@ TextId names_at(const Function& function, NodeId node) {
 std::string_view loop_name(const Function& function, NodeId loop) {
   const TextId names = names_at(function, loop);
   if (!names) return {};
-  size_t number = 0;
-  for (NodeId at = function[function[loop].parent].owner; at; at = function[function[at].parent].owner)
-    number += is_counted_loop(function.op(at)) && names_at(function, at) == names;
+  size_t number = 0;  // of loops around that were made here, too
+  const Span& here = function.module().span(function[loop].span);
+  for (NodeId at = function[function[loop].parent].owner; at; at = function[function[at].parent].owner) {
+    const SpanId span = function[at].span;
+    number += is_counted_loop(function.op(at)) && span && function.module().span(span) == here;
+  }
   std::string_view rest = function.module().text(names);
   for (; number > 0; --number) {
     const size_t end = rest.find(',');

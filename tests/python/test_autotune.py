@@ -76,6 +76,26 @@ def test_options_of_a_compiled_function_are_kept():
     assert ingot.autotune(fast, *given(), budget=0.0, store=False).function._relaxed == ("contract",)
 
 
+def test_arguments_are_copied_deeply():
+    def pair(both):
+        a, b = both
+        for i in range(len(a)):
+            a[i] += b[i]
+
+    a, b = np.zeros(30), np.ones(30)
+    ingot.autotune(pair, (a, b), budget=0.2, store=False)
+    assert not a.any()
+    with pytest.raises(ValueError, match="share memory"):
+        ingot.autotune(product, a.reshape(5, 6), a.reshape(6, 5), np.zeros((5, 5)))
+    with pytest.raises(TypeError, match="a schedule is made by"):
+        ingot.autotune(product, *given(), schedules=["x"])
+
+
+def test_short_calls_are_measured_when_they_are_warm():
+    tuned = ingot.autotune(product, *given(8), schedules=[S().split("i", 4), S().reorder("j", "i")], budget=3.0, store=False)
+    assert max(trial.seconds for trial in tuned.trials) < 20 * tuned.seconds
+
+
 @pytest.mark.parametrize("budget", [-1, math.nan])
 def test_budgets_are_checked(budget):
     with pytest.raises(ValueError):
@@ -97,3 +117,16 @@ def test_results_are_on_disk(tmp_path):
         return int(done.stdout)
 
     assert [trials(40), trials(40), trials(50), trials(100)] == [2, 0, 0, 2]
+
+
+def test_a_search_that_was_cut_off_is_not_the_last(tmp_path, monkeypatch):
+    from ingot._calls import autotuning
+
+    kept = {}
+    monkeypatch.setattr(autotuning, "_key", lambda *_: b"key")
+    monkeypatch.setattr(autotuning, "_keep", lambda key, *what: kept.update({key: what}))
+    monkeypatch.setattr(autotuning, "_kept", lambda key, budget: None)
+    ingot.autotune(product, *given(), budget=0.0)
+    assert kept[b"key"][2] == 0.0
+    ingot.autotune(product, *given(), schedules=[S().split("i", 4)], budget=5.0)
+    assert kept[b"key"][2] == math.inf

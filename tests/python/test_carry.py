@@ -98,6 +98,21 @@ def test_memory_that_is_shared():
             assert all(x.tobytes() == y.tobytes() for x, y in zip(own, mine)), f
 
 
+def windows(c, n):
+    for k in range(n):
+        c[0, 1] += 1
+        c[1, 0] += c[0, 1]
+
+
+def test_elements_of_windows():
+    """Other indices may be the same location."""
+    for strides in ((8, 8), (0, 8), (8, 0), (16, 8)):
+        own, mine = np.zeros(8), np.zeros(8)
+        windows(np.lib.stride_tricks.as_strided(own, (2, 2), strides), 9)
+        ingot.jit(windows)(np.lib.stride_tricks.as_strided(mine, (2, 2), strides), 9)
+        assert np.array_equal(own, mine), strides
+
+
 def at(x, out, n, i):
     for k in range(n):
         out[i] += x[k]

@@ -170,9 +170,15 @@ def test_iterations_that_depend_on_each_other_keep_their_order(plan):
         (summed, S().reorder("k", "j"), "carries a value"),
         (summed, S().vectorize("k"), "carries a value"),
         (triangle, S().reorder("j", "i"), "the number of iterations of `j` depends on"),
-        (triangle, S().fuse("i", "j"), "does not have as many iterations"),
+        (triangle, S().fuse("i", "j"), "another number of iterations in each of the first"),
         (product, S().parallel("q"), "the loop `q`, which this function does not have"),
         (product, S().fuse("i", "k"), "not directly in one another"),
+        (product, S().fuse("j", "i"), "not directly in one another"),
+        (product, S().vectorize("j", 8).split("j", 4), "after it has been chosen for lanes"),
+        (product, S().unroll("j", 4).vectorize("j_inner"), "after it has been written out"),
+        (product, S().parallel("i").fuse("i", "j"), "after it has been shared by threads"),
+        (product, S().parallel("i").parallel("j"), "inside another one"),
+        (product, S().unroll("i", 32).unroll("j", 32).unroll("k", 32), "operations with those of the loops inside"),
         (product, S().unroll("k"), "not known when compiling"),
         (product, S().split("i", 4).unroll("i_outer"), "not known when compiling"),
         (product, S().split("i", 100).unroll("i_inner"), "more than 64"),
@@ -204,6 +210,123 @@ def test_names_of_several_loops_have_lines():
     line = several.__code__.co_firstlineno + 1
     assert f"`i:{line}` or `i:{line + 2}`" in str(refused.value)
     same(several, S().vectorize(f"i:{line}", 4).unroll(f"i:{line + 2}", 3), x, np.zeros(40))
+    same(several, S().tile({f"i:{line}": 4}).tile({f"i:{line + 2}": 3}).vectorize(f"i_{line}_inner"), x, np.zeros(40))
+
+
+def scan(x):
+    for i in range(x.shape[0] - 1):
+        x[i + 1] += x[i]
+
+
+def scans(a):
+    for i in range(a.shape[0]):
+        scan(a[i])
+
+
+def inner_again(a):
+    for i in range(a.shape[0]):
+        r = i
+        for i in range(a.shape[1] - 1):
+            a[r, i + 1] += a[r, i]
+
+
+@pytest.mark.parametrize("f", [scans, inner_again])
+def test_loops_of_one_name_in_each_other_are_told_apart(f):
+    a = np.arange(60.0).reshape(6, 10)
+    for plan in (S().split("i", 4).parallel("i_outer"), S().parallel("i")):
+        with pytest.raises(ingot.UnsupportedError, match="the name of several"):
+            ingot.jit(f, schedule=plan)(a)
+    line = f.__code__.co_firstlineno + 1
+    same(f, S().split(f"i:{line}", 4).parallel(f"i_{line}_outer"), a)
+    inner = (scan if f is scans else inner_again).__code__.co_firstlineno + (1 if f is scans else 3)
+    same(f, S().unroll(f"i:{inner}", 3), a)
+    with pytest.raises(ingot.UnsupportedError, match="may be one element"):
+        ingot.jit(f, schedule=S().parallel(f"i:{inner}"))(a)
+
+
+def test_two_names_of_one_loop_are_one():
+    line = product.__code__.co_firstlineno + 2
+    plan = S().unroll("i", 4).parallel("j").vectorize(f"j:{line}", 8)
+    shown_nest = dict(same(product, plan, *given()).explain(*given()).sections)["schedule"]
+    assert f"for j:  # threads, 8 lanes, line {line}" in shown_nest
+
+
+def into_one(c, a):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            c[i] += a[i, j]
+
+
+def test_fused_loops_are_independent_only_if_both_are():
+    for shape in ((2, 16), (40, 3), (16, 16)):
+        for plan in (S().fuse("i", "j"), S().fuse("i", "j").split("i_j", 8), S().fuse("i", "j").unroll("i_j", 4)):
+            same(into_one, plan, np.zeros(shape[0]), np.ones(shape))
+
+    def shorter(c, a):
+        for i in range(a.shape[0]):
+            for j in range(a.shape[1] - 1):
+                c[i, j] = a[i, j + 1]
+
+    same(shorter, S().fuse("i", "j").vectorize("i_j"), np.zeros((20, 30)), np.ones((20, 30)))
+
+
+def copied_into(c, a):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            c[i, j] = a[i, j]
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [S().reorder("j", "i"), S().tile(i=2, j=2), S().split("i", 2).reorder("j", "i_outer", "i_inner").unroll("i_inner"), S().parallel("i"), S().parallel("j"), S().split("j", 4).reorder("j_outer", "i", "j_inner").parallel("j_outer")],
+    ids=shown,
+)
+def test_elements_that_share_memory(plan):
+    for shape, strides in (((20, 20), (8, 8)), ((20, 20), (0, 8)), ((20, 20), (80, 8)), ((20, 20), (160, 8)), ((9, 9), (320, 16))):
+        outcomes = []
+        for f in (copied_into, ingot.jit(copied_into, schedule=plan)):
+            memory, a = np.zeros(1000), np.arange(400.0).reshape(20, 20)[: shape[0], : shape[1]]
+            f(np.lib.stride_tricks.as_strided(memory, shape, strides), a)
+            outcomes.append(memory)
+        assert np.array_equal(*outcomes), (plan, strides)
+
+
+def test_strided_outputs():
+    for plan in PRODUCTS[1:]:
+        a, b, c = given()
+        wide = np.zeros((c.shape[0] * 2, c.shape[1] * 2))
+        expected = wide.copy()
+        product(a, b, expected[::2, ::2])
+        try:
+            ingot.jit(product, schedule=plan)(a, b, wide[::2, ::2])
+        except ingot.UnsupportedError as refused:
+            assert "in lanes" in str(refused)
+            continue
+        assert wide.tobytes() == expected.tobytes(), plan
+
+
+def test_threads_share_the_loop_that_is_named_alone():
+    nest = ingot.jit(copied_into, schedule=S().parallel("j"))
+    a = np.ones((400, 500))
+    text = dict(nest.explain(np.zeros((400, 500)), a).sections)["loops"]
+    line = copied_into.__code__.co_firstlineno + 1
+    lines = text.splitlines()
+    assert any("thread" in row and f"{line + 1}" in row for row in lines) and not any("shared" in row and row.startswith(f"{line} ") for row in lines), text
+
+
+def by_rank(a, c):
+    if a.ndim == 2:
+        for i in range(a.shape[0]):
+            for j in range(a.shape[1]):
+                c[i, j] = a[i, j]
+    else:
+        for k in range(a.shape[0]):
+            c[k] = a[k]
+
+
+def test_names_in_branches_that_are_not_compiled():
+    for shape in ((20, 30), (40,)):
+        same(by_rank, S().tile(i=4, j=4).unroll("k", 2), np.ones(shape), np.zeros(shape))
 
 
 @pytest.mark.parametrize("plan", [S().tile(y=4, x=8).vectorize("x_inner"), S().reorder("x", "y"), S().parallel("y"), S().unroll("y", 2).vectorize("x")], ids=shown)
@@ -251,10 +374,13 @@ def test_schedules_are_values():
         (lambda: S().vectorize("i", 3), ValueError),
         (lambda: S().vectorize("i", 128), ValueError),
         (lambda: S().unroll("i", -1), ValueError),
+        (lambda: S().split("i", 2**31), ValueError),
         (lambda: S().fuse("i", "j", "i"), ValueError),
         (lambda: ingot.jit(product, schedule="i"), TypeError),
         (lambda: ingot.loop(), TypeError),
         (lambda: ingot.loop("1x"), ValueError),
+        (lambda: ingot.loop("y:3"), ValueError),
+        (lambda: ingot.loop(name="x"), TypeError),
     ],
 )
 def test_wrong_steps(make, error):
@@ -272,6 +398,18 @@ def test_names_are_given_from_the_outside_in():
     same(named, S().tile(row=4, column=4).vectorize("column_inner"), *given())
     with pytest.raises(ingot.UnsupportedError, match="the loop `i`, which this function does not have"):
         ingot.jit(named, schedule=S().vectorize("i"))(*given())
+
+
+@pytest.mark.parametrize("names", ["", '"y:3"', '"1x"', 'name="x"', "3"])
+def test_names_that_are_none_are_refused(names):
+    scope = {"ingot": ingot}
+    import linecache
+
+    text = f"def f(c):\n    with ingot.loop({names}):\n        c[:] = 1\n"
+    linecache.cache[f"loop {names}.py"] = (len(text), None, text.splitlines(True), f"loop {names}.py")
+    exec(compile(text, f"loop {names}.py", "exec"), scope)
+    with pytest.raises(ingot.UnsupportedError, match="which does not name loops"):
+        ingot.jit(scope["f"])(np.zeros(4))
 
 
 def test_a_schedule_is_pickled_with_its_function():

@@ -152,7 +152,8 @@ class _Lowering:
             return None
 
     def _program(self, together: bool) -> Any:
-        return _ingot.with_room(lowered, self.function, _Caller(self, together), self.relaxed, self.in_order, self.directives)
+        directives = () if together else self.directives  # which may need what is written to be apart
+        return _ingot.with_room(lowered, self.function, _Caller(self, together), self.relaxed, self.in_order, directives)
 
     def request(self, together: bool) -> Request:
         """The exported signature, with the arrays outside that are known to be read. `together`: all may share memory."""

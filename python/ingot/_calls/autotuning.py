@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
 import json
 import math
@@ -18,7 +19,7 @@ from .._devices.threads import get_num_threads
 from .._errors import UnsupportedError
 from .function import Function
 from .jit import jit
-from .schedules import Directive, Schedule
+from .schedules import SPLIT, VECTORIZE, Directive, Schedule, names_given
 
 SIZES = (4, 8, 16, 32, 64, 128, 256)
 """Sizes of tiles along a loop that are tried."""
@@ -27,7 +28,7 @@ TIMES = (2, 4, 8)
 """How many iterations are written out."""
 MOST_ORDERS = 24
 SHORT = 1e-3
-"""A call of less time, in seconds, is measured several times in a row."""
+"""Calls of less time, in seconds, are measured several times in any case: the first ones find nothing in the caches."""
 WORSE = 3.0
 """A schedule that takes so many times as long as the best one is measured once."""
 
@@ -70,7 +71,7 @@ def autotune(f: Any, *args: Any, budget: float = 10.0, schedules: Sequence[Sched
     f : callable
         A function, or what `ingot.jit` made of one.
     *args
-        Arguments of a typical call. Each measured call gets copies of the arrays among them.
+        Arguments of a typical call. Each measured call gets deep copies. What a function changes elsewhere, as global arrays, each call changes.
     budget : float, default 10.0
         Seconds for all measurements. One compilation or call that has begun is not interrupted.
     schedules : sequence of Schedule, optional
@@ -89,7 +90,9 @@ def autotune(f: Any, *args: Any, budget: float = 10.0, schedules: Sequence[Sched
     UnsupportedError
         The function without a schedule is refused.
     ValueError
-        The budget is negative, or not a number.
+        The budget is negative, or not a number; arrays among the arguments share memory, which copies would not.
+    TypeError
+        A schedule is none.
 
     See Also
     --------
@@ -118,8 +121,14 @@ def autotune(f: Any, *args: Any, budget: float = 10.0, schedules: Sequence[Sched
     plain = f if isinstance(f, Function) else jit(f)
     if not isinstance(plain, Function):  # INGOT_DISABLE=1
         return Tuning(plain, Schedule(), math.nan, math.nan, ())
+    arrays = [value for value in args if isinstance(value, np.ndarray)]
+    if any(np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2)):
+        raise ValueError("arguments that share memory are not tuned: copies of them would not share it")
+    for each in schedules or ():
+        if not isinstance(each, Schedule):
+            raise TypeError(f"a schedule is made by ingot.schedule(), not a {type(each).__name__}")
     key = _key(plain, args, schedules) if store else None
-    if key is not None and (kept := _kept(key)) is not None:
+    if key is not None and (kept := _kept(key, budget)) is not None:
         found, seconds, unscheduled = kept
         return Tuning(_with(plain, found), found, seconds, unscheduled, ())
     search = _Search(plain, args, budget)
@@ -131,7 +140,7 @@ def autotune(f: Any, *args: Any, budget: float = 10.0, schedules: Sequence[Sched
             search.improve(nest)
     best = min(search.trials, key=lambda trial: trial.seconds)
     if key is not None:
-        _keep(key, best, search.unscheduled)
+        _keep(key, best, search.unscheduled, budget if search.is_cut_off else math.inf)
     return Tuning(_with(plain, best.schedule), best.schedule, best.seconds, search.unscheduled, tuple(search.trials))
 
 
@@ -152,6 +161,7 @@ class _Search:
         self.trials: list[Trial] = []
         self.expected: list[Any] = []
         self.seen: set[Schedule] = set()
+        self.is_cut_off = False
         without = _with(plain, Schedule())
         without._tier = "full"
         self.expected = self._outcome(without)
@@ -164,7 +174,10 @@ class _Search:
         return min(self.trials, key=lambda trial: trial.seconds)
 
     def try_one(self, found: Schedule) -> None:
-        if found in self.seen or time.perf_counter() >= self.end:
+        if found in self.seen:
+            return
+        if time.perf_counter() >= self.end:
+            self.is_cut_off = True
             return
         self.seen.add(found)
         made = _with(self.plain, found)
@@ -187,7 +200,7 @@ class _Search:
                 self.try_one(found)
 
     def _copies(self) -> list[Any]:
-        return [np.copy(value, order="K") if isinstance(value, np.ndarray) else value for value in self.args]
+        return copy.deepcopy(list(self.args))
 
     def _outcome(self, made: Callable[..., Any]) -> list[Any]:
         given = self._copies()
@@ -196,13 +209,14 @@ class _Search:
     def _measure(self, made: Callable[..., Any], best: float) -> float:
         """The seconds of the quickest call: of one that is slow the first, of others as many as a twentieth of a second holds."""
         quickest, spent, calls = math.inf, 0.0, 0
-        while calls < 3 or (spent < 0.05 and calls < 200):
+        while calls < 3 or (spent < 0.05 and calls < 500):
             given = self._copies()
             start = time.perf_counter()
             made(*given)
             took = time.perf_counter() - start
             quickest, spent, calls = min(quickest, took), spent + took, calls + 1
-            if quickest > WORSE * best or (calls > 1 and time.perf_counter() > self.end):
+            is_known = quickest > SHORT or calls >= 10
+            if is_known and (quickest > WORSE * best or (calls > 1 and time.perf_counter() > self.end)):
                 break
         return quickest
 
@@ -210,11 +224,15 @@ class _Search:
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
-    if isinstance(one, tuple) and isinstance(other, tuple):
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, (tuple, list)):
         return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(map(_same, one.values(), other.values()))
     if isinstance(one, (float, complex, np.generic)):
-        return type(one) is type(other) and np.asarray(one).tobytes() == np.asarray(other).tobytes()
-    return True  # an object that calls share, or that is made of what has been compared
+        return np.asarray(one).tobytes() == np.asarray(other).tobytes()
+    return True
 
 
 def _nests(function: Any) -> Iterator[tuple[str, ...]]:
@@ -232,7 +250,7 @@ def _nests(function: Any) -> Iterator[tuple[str, ...]]:
 
     def walk(nodes: list[ast.stmt]) -> Iterator[tuple[str, ...]]:
         for node in nodes:
-            if isinstance(node, ast.With) and (given := _names_of(node)):
+            if isinstance(node, ast.With) and (given := names_given(node)):
                 yield tuple(given)
             elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
                 names, at = [name_of(node)], node
@@ -248,17 +266,9 @@ def _nests(function: Any) -> Iterator[tuple[str, ...]]:
     yield from walk(getattr(tree, "body", []) if not isinstance(tree, ast.Lambda) else [])
 
 
-def _names_of(node: ast.With) -> list[str]:
-    """The names that a `with ingot.loop(...)` gives."""
-    for item in node.items:
-        call = item.context_expr
-        if isinstance(call, ast.Call) and "loop" in (getattr(call.func, "attr", ""), getattr(call.func, "id", "")):
-            return [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
-    return []
-
-
 def _own(name: str) -> str:
-    return name.partition(":")[0]
+    """What the names of the loops begin with that one is split into."""
+    return name.replace(":", "_")
 
 
 def _orders(so_far: Schedule, nest: tuple[str, ...]) -> Iterator[Schedule]:
@@ -270,14 +280,14 @@ def _innermost(so_far: Schedule, nest: tuple[str, ...]) -> list[str]:
     """The loops that there are now, of those of a nest."""
     loops = list(nest)
     for step in so_far._directives:
-        if step.kind == 0 and step.loops[0] in loops:
+        if step.kind == SPLIT and step.loops[0] in loops:
             at = loops.index(step.loops[0])
             loops[at : at + 1] = step.loops[1:]
     return loops
 
 
 def _lanes(so_far: Schedule, nest: tuple[str, ...]) -> Iterator[Schedule]:
-    if any(step.kind == 3 and step.loops[0] in _innermost(so_far, nest) for step in so_far._directives):
+    if any(step.kind == VECTORIZE and step.loops[0] in _innermost(so_far, nest) for step in so_far._directives):
         return
     for loop, lanes in itertools.product(reversed(_innermost(so_far, nest)), LANES):
         yield so_far.vectorize(loop, lanes)
@@ -285,7 +295,7 @@ def _lanes(so_far: Schedule, nest: tuple[str, ...]) -> Iterator[Schedule]:
 
 def _tiles(so_far: Schedule, nest: tuple[str, ...]) -> Iterator[Schedule]:
     there = [loop for loop in nest if loop in _innermost(so_far, nest)]
-    lanes = {step.loops[0] for step in so_far._directives if step.kind == 3}
+    lanes = {step.loops[0] for step in so_far._directives if step.kind == VECTORIZE}
     for count in (1, 2):
         for loops in itertools.combinations([loop for loop in there if loop not in lanes], count):
             for sizes in itertools.product(SIZES, repeat=count):
@@ -299,11 +309,11 @@ def _tiles(so_far: Schedule, nest: tuple[str, ...]) -> Iterator[Schedule]:
 
 
 def _written_out(so_far: Schedule, nest: tuple[str, ...]) -> Iterator[Schedule]:
-    lanes = {step.loops[0] for step in so_far._directives if step.kind == 3}
+    lanes = {step.loops[0] for step in so_far._directives if step.kind == VECTORIZE}
     for loop in _innermost(so_far, nest):
-        if loop in lanes or ":" in loop:
+        if loop in lanes:
             continue
-        split = [step for step in so_far._directives if step.kind == 0 and step.loops[2] == loop]
+        split = [step for step in so_far._directives if step.kind == SPLIT and step.loops[2] == loop]
         if split and split[0].number <= max(TIMES):
             yield so_far.unroll(loop)
         for times in TIMES:
@@ -325,7 +335,8 @@ def _key(plain: Function, args: tuple[Any, ...], schedules: Sequence[Schedule] |
     ]
     given = None if schedules is None else tuple(map(str, schedules))
     try:
-        what = ("tuning", repr(form_of(plain.__ingot_function__)), plain._relaxed, repr(kinds), repr(given), get_num_threads())
+        line = plain.__ingot_function__.__code__.co_firstlineno  # which names of loops may have
+        what = ("tuning", line, repr(form_of(plain.__ingot_function__)), plain._relaxed, repr(kinds), repr(given), get_num_threads())
         return bytes(_ingot.digest(_ingot.encode((*what, _environment()), _refuse)))
     except Unnamed:
         return None
@@ -343,12 +354,15 @@ def _refuse(value: Any) -> int:
     raise Unnamed(str(value))
 
 
-def _kept(key: bytes) -> tuple[Schedule, float, float] | None:
+def _kept(key: bytes, budget: float) -> tuple[Schedule, float, float] | None:
+    """What has been found with this budget at least."""
     from .._cache import cache
 
     content = cache().folder.read(key)  # type: ignore[union-attr]
     try:
-        steps, text, seconds, unscheduled = json.loads(content or b"")
+        steps, text, seconds, unscheduled, spent = json.loads(content or b"")
+        if spent < budget:
+            return None
         made = Schedule()
         made._directives, made._text = tuple(Directive(kind, tuple(loops), number) for kind, loops, number in steps), text
         return made, float(seconds), float(unscheduled)
@@ -356,9 +370,9 @@ def _kept(key: bytes) -> tuple[Schedule, float, float] | None:
         return None
 
 
-def _keep(key: bytes, best: Trial, unscheduled: float) -> None:
+def _keep(key: bytes, best: Trial, unscheduled: float, budget: float) -> None:
     from .._cache import cache
 
     steps = [[step.kind, list(step.loops), step.number] for step in best.schedule._directives]
-    content = json.dumps([steps, str(best.schedule), best.seconds, unscheduled]).encode()
+    content = json.dumps([steps, str(best.schedule), best.seconds, unscheduled, budget]).encode()
     cache().folder.write(key, content)  # type: ignore[union-attr]

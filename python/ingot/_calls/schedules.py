@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import operator
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 MOST_LANES = 64
+_MOST = 2**31 - 1
+"""Of iterations that a step takes together."""
 
 
 SPLIT, REORDER, FUSE, VECTORIZE, UNROLL, PARALLEL = range(6)
@@ -39,9 +42,14 @@ def _new(name: Any) -> str:
 
 def _number(value: Any, what: str) -> int:
     number = operator.index(value)
-    if number < 1:
-        raise ValueError(f"{what} is at least 1, not {number}")
+    if not 1 <= number <= _MOST:
+        raise ValueError(f"{what} is from 1 to {_MOST}, not {number}")
     return number
+
+
+def _stem(name: str) -> str:
+    """What the names of loops begin with that are made of a loop."""
+    return checked(name).replace(":", "_")
 
 
 class Schedule:
@@ -96,13 +104,13 @@ class Schedule:
         size : int
             How many iterations the inner loop has; the last time perhaps fewer.
         outer, inner : str, optional
-            Names of the two loops; by default the loop's with ``_outer`` and ``_inner``.
+            Names of the two loops; by default the loop's with ``_outer`` and ``_inner``: ``"i_12_outer"`` of ``"i:12"``.
 
         Returns
         -------
         Schedule
         """
-        own = checked(loop).partition(":")[0]
+        own = _stem(loop)
         names = _new(outer or f"{own}_outer"), _new(inner or f"{own}_inner")
         if len({loop, *names}) < 3:
             raise ValueError(f"the loops that {loop!r} is split into have names of their own, not {names}")
@@ -131,7 +139,7 @@ class Schedule:
         made = self
         for loop, size in all_sizes.items():
             made = made.split(loop, size)
-        own = [loop.partition(":")[0] for loop in all_sizes]
+        own = [_stem(loop) for loop in all_sizes]
         order = (*(f"{name}_outer" for name in own), *(f"{name}_inner" for name in own))
         steps = made._directives[len(self._directives) :]
         if len(own) > 1:
@@ -170,7 +178,7 @@ class Schedule:
         -------
         Schedule
         """
-        own = [checked(loop).partition(":")[0] for loop in (outer, inner)]
+        own = [_stem(loop) for loop in (outer, inner)]
         one = _new(name or "_".join(own))
         if len({outer, inner, one}) < 3:
             raise ValueError(f"the loop that {outer!r} and {inner!r} become has a name of its own, not {one!r}")
@@ -271,6 +279,37 @@ def schedule() -> Schedule:
     np.float64(6.0)
     """
     return Schedule()
+
+
+def names_of_loops(function: Any) -> list[str]:
+    """The names that a function's source has for loops, each with its line, too."""
+    from .._code import source
+
+    names: list[str] = []
+
+    def visit(node: ast.AST, given: list[str]) -> None:
+        if isinstance(node, ast.With) and (own := names_given(node)):
+            given = own
+            names.extend(own)
+        elif isinstance(node, ast.For):
+            if given:
+                given = given[1:]
+            elif isinstance(node.target, ast.Name):
+                names.extend((node.target.id, f"{node.target.id}:{node.lineno}"))
+        for child in ast.iter_child_nodes(node):
+            visit(child, given)
+
+    visit(source.find(function)[0], [])
+    return names
+
+
+def names_given(node: ast.With) -> list[str]:
+    """The names that a `with ingot.loop(...)` gives."""
+    for item in node.items:
+        call = item.context_expr
+        if isinstance(call, ast.Call) and "loop" in (getattr(call.func, "attr", ""), getattr(call.func, "id", "")):
+            return [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    return []
 
 
 class loop:  # noqa: N801

@@ -74,7 +74,12 @@ def lowered(function: Any, caller: Any, relaxed: tuple[str, ...], in_order: bool
     """The program that a Python function is for a call: `caller` describes it, and learns what the next description lacks."""
     compiler, registry = core()
     with np.errstate(all="ignore"):  # what is known is computed by NumPy
-        return compiler.lower(registry, function, caller, relaxed, in_order, list(directives))
+        names: list[str] = []
+        if directives:
+            from .schedules import names_of_loops
+
+            names = names_of_loops(function)
+        return compiler.lower(registry, function, caller, relaxed, in_order, list(directives), names)
 
 
 class Loaded:

@@ -456,6 +456,27 @@ void run_clauses(Tracer& t, nb::handle s) {
 
 }  // namespace
 
+namespace {
+
+/// The names that `ingot.loop(...)` gives.
+ir::TextId names_given(Tracer& t, nb::handle call) {
+  const auto refuse = [&] {
+    unsupported(t, call, "`" + as_written(call) + "`, which does not name loops",
+                "give ingot.loop identifiers as strings: `with ingot.loop(\"y\", \"x\"):`");
+  };
+  if (nb::len(nb::list(call.attr("args"))) == 0 || nb::len(nb::list(call.attr("keywords"))) > 0) refuse();
+  std::string all;
+  for (const nb::handle name : call.attr("args")) {
+    const nb::object known = require_static(t, eval(t, name), "the name of a loop", name);
+    if (!nb::isinstance<nb::str>(known) || !nb::cast<bool>(known.attr("isidentifier")())) refuse();
+    t.module.loop_names.insert(text_of(known));
+    all += (all.empty() ? "" : ",") + text_of(known);
+  }
+  return t.module.text(all);
+}
+
+}  // namespace
+
 void run_with(Tracer& t, nb::handle s) {
   ir::TextId names = t.loop_names;
   for (const nb::handle item : s.attr("items")) {
@@ -467,15 +488,7 @@ void run_with(Tracer& t, nb::handle s) {
     if (class_of(manager) != "Call" || !item.attr("optional_vars").is_none()) refuse();
     const Value callee = eval(t, manager.attr("func"));
     if (known_of(callee).is(imported("ingot._calls.schedules").attr("loop"))) {
-      std::string all;
-      for (const nb::handle name : manager.attr("args")) {
-        const nb::object known = require_static(t, eval(t, name), "the name of a loop", name);
-        imported("ingot._calls.schedules").attr("checked")(known);
-        const std::string own = nb::cast<std::string>(known);
-        t.module.loop_names.insert(own);
-        all += (all.empty() ? "" : ",") + own;
-      }
-      names = t.module.text(all);
+      names = names_given(t, manager);
       continue;
     }
     if (!known_of(callee).is(imported("numpy").attr("errstate"))) refuse();

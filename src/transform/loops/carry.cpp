@@ -16,6 +16,7 @@
 #include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
+#include "transform/analyses/disjoint.h"
 #include "transform/writers/loop_writer.h"
 
 namespace ingot::transform {
@@ -128,8 +129,9 @@ class Judge {
       if (other == element) {
         if (f_[access].parent != body_) return false;
         is_stored = is_stored || f_.op(access) == Op::store;
-      } else if (other.view == element.view ? !are_different(f_, element, other)
-                                            : may_overlap(f_, memory, root_of(f_, other.view))) {
+      } else if (other.view == element.view) {
+        if (!are_different(f_, element, other) || !stands_once(f_, loop_, element.view)) return false;
+      } else if (may_overlap(f_, memory, root_of(f_, other.view))) {
         return false;
       }
     }

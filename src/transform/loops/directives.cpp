@@ -81,9 +81,16 @@ class Follower {
     std::erase_if(outside_, [&](const std::string& name) { return loops_named(*f_, name).empty(); });
     if (outside_.empty()) return nullptr;
     for (const std::string& name : outside_) refuse_ambiguous(name);
+    Nodes nests;
+    for (const std::string& name : outside_)
+      for (const NodeId loop : loops_named(*f_, name)) nests.push_back(outermost(loop));
+    become(guard_layouts(*f_, nests));
     mark_loops();
-    for (const Directive& directive : module_.directives)
+    for (Directive directive : module_.directives) {
+      for (std::string& name : directive.loops)
+        if (const auto other = other_names_.find(name); other != other_names_.end()) name = other->second;
       if (const auto left = for_loops_there(directive)) follow(*left);
+    }
     show_nests();
     if (!written_out_.empty()) become(unroll_loops(*f_, written_out_));
     mark_chosen();
@@ -177,6 +184,10 @@ class Follower {
     for (const std::string& name : outside_) {
       for (const NodeId loop : loops_named(*f_, name)) {
         const std::optional<Why> why = why_dependent(loop);
+        if (const auto other = changes.find(loop.index); other != changes.end()) {
+          other_names_[name] = other->second.name;
+          continue;
+        }
         if (why) dependent_.try_emplace(name, *why);
         changes[loop.index] = {name, !why};
       }
@@ -206,10 +217,12 @@ class Follower {
     const auto& loops = directive.loops;
     switch (directive.kind) {
       case Kind::Split:
+        refuse_chosen(loops[0], "split");
         refuse_known(loops, 1);
         inherit({loops[0]}, {loops[1], loops[2]});
         return become(split_loops(*f_, directive));
       case Kind::Fuse:
+        for (const std::string& name : {loops[0], loops[1]}) refuse_chosen(name, "fused");
         refuse_known(loops, 2);
         inherit({loops[0], loops[1]}, {loops[2]});
         return become(fuse_loops(*f_, directive));
@@ -218,20 +231,49 @@ class Follower {
             *f_, directive, [this](const Function& f, const Nodes& nest, std::span<const size_t> order) {
               refuse_order(f, nest, order);
             }));
-      case Kind::Vectorize: {
-        for (const NodeId loop : loops_named(*f_, loops[0])) {
-          const bool reduces = f_->result_count(loop) > 0 && combiners_of(*f_, loop);
-          if (!reduces) refuse_dependent(loop, "in lanes");
-        }
+      case Kind::Vectorize:
+        refuse_chosen(loops[0], "chosen for lanes");
+        for (const NodeId loop : loops_named(*f_, loops[0])) refuse_dependent(loop, "in lanes");
         lanes_[loops[0]] = directive.number;
         return;
-      }
-      case Kind::Unroll: written_out_.insert(loops[0]); return;
+      case Kind::Unroll:
+        refuse_chosen(loops[0], "written out");
+        written_out_.insert(loops[0]);
+        return;
       case Kind::Parallel:
-        for (const NodeId loop : loops_named(*f_, loops[0])) refuse_dependent(loop, "shared by threads");
+        refuse_chosen(loops[0], "shared by threads");
+        for (const NodeId loop : loops_named(*f_, loops[0])) {
+          refuse_dependent(loop, "shared by threads");
+          refuse_nested(loop);
+        }
         shared_.insert(loops[0]);
         return;
     }
+  }
+  /// Refuses a step for a loop for which another one has chosen how it runs.
+  void refuse_chosen(const std::string& name, const std::string& what) const {
+    const std::string before = lanes_.contains(name)         ? "chosen for lanes"
+                               : written_out_.contains(name) ? "written out"
+                               : shared_.contains(name)      ? "shared by threads"
+                                                             : "";
+    if (before.empty() || (before == "shared by threads" && what == "chosen for lanes") ||
+        (before == "chosen for lanes" && what == "shared by threads"))
+      return;
+    refuse_directive(*f_, loops_named(*f_, name)[0],
+                     "the loop " + quoted(name) + " " + what + " after it has been " + before + ",",
+                     "arrange loops first, and choose one way for each then");
+  }
+  void refuse_nested(NodeId loop) const {
+    const auto is_shared = [&](NodeId node) {
+      return shared_.contains(std::string(ir::loop_name(*f_, node)));
+    };
+    bool is_nested = ir::any_within(*f_, f_->region(loop),
+                                    [&](NodeId node) { return is_open(*f_, node) && is_shared(node); });
+    for (NodeId at = (*f_)[(*f_)[loop].parent].owner; at; at = (*f_)[(*f_)[at].parent].owner)
+      is_nested = is_nested || (is_open(*f_, at) && is_shared(at));
+    if (is_nested)
+      refuse_directive(*f_, loop, "a loop shared by threads inside another one,",
+                       "fuse the two, and share that");
   }
   /// Refuses names for new loops that others have; `from`: the first of them.
   void refuse_known(const std::vector<std::string>& names, size_t from) const {
@@ -371,8 +413,9 @@ class Follower {
   ir::Module& module_;
   const Function* f_;
   std::unique_ptr<Function> made_;
-  std::set<std::string> outside_;         ///< names of loops as the program has them
-  std::set<std::string> known_;           ///< names of loops whose iterations have been looked at
+  std::set<std::string> outside_;                   ///< names of loops as the program has them
+  std::map<std::string, std::string> other_names_;  ///< of loops that directives name in two ways
+  std::set<std::string> known_;                     ///< names of loops whose iterations have been looked at
   std::map<std::string, Why> dependent_;  ///< by name of those whose iterations depend on each other
   std::map<std::string, int64_t> lanes_;
   std::set<std::string> written_out_;

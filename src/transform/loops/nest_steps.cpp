@@ -11,6 +11,7 @@
 #include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
+#include "transform/analyses/disjoint.h"
 #include "transform/writers/loop_writer.h"
 
 namespace ingot::transform {
@@ -19,6 +20,8 @@ namespace {
 
 /// Loops of more iterations are not written out.
 constexpr int64_t kMostWrittenOut = 64;
+/// Nor are loops that become more nodes.
+constexpr int64_t kMostNodes = 8192;
 
 bool has_name(const Function& f, NodeId node, std::string_view name) {
   return is_open(f, node) && ir::loop_name(f, node) == name;
@@ -93,6 +96,51 @@ class Changer : public Rewriter {
 
  private:
   std::map<uint32_t, Change> changes_;
+};
+
+class LayoutGuard : public Step {
+ public:
+  LayoutGuard(const Function& source, const Nodes& nests) : Step(source), nests_(nests) {}
+
+ protected:
+  void visit(NodeId id) override {
+    if (is_inside_ || std::ranges::find(nests_, id) == nests_.end()) return clone(id);
+    const Layouts layouts = written_layouts(source_, id);
+    if (!layouts.known) {
+      refuse_directive(source_, id,
+                       "the loop " + quoted(ir::loop_name(source_, id)) +
+                           ", in which something is written whose layout is known there alone,",
+                       "make views of arrays before the loop");
+    }
+    if (layouts.views.empty()) return clone(id);
+    const ir::SpanId location = b_.span();
+    const Nodes results = source_.results_of(id);
+    std::vector<Type> types;
+    for (const NodeId result : results) types.push_back(source_.type(result));
+    const auto version = [&](bool is_named) {
+      is_inside_ = true;
+      is_named_ = is_named;
+      set_location(id);
+      clone(id);
+      is_inside_ = false;
+      return use_all(results);
+    };
+    const NodeId disjoint =
+        are_disjoint(loops_, source_, layouts.views, [this](NodeId old) { return use(old); });
+    const Nodes given =
+        loops_.branch(disjoint, types, [&] { return version(true); }, [&] { return version(false); });
+    b_.set_span(location);
+    bind_results(id, given);
+  }
+  void set_location(NodeId id) override {
+    Rewriter::set_location(id);
+    if (is_inside_ && !is_named_ && is_open(source_, id)) b_.set_span(named_location(source_, id, ""));
+  }
+
+ private:
+  const Nodes& nests_;
+  bool is_inside_ = false;
+  bool is_named_ = false;
 };
 
 class Splitter : public Step {
@@ -250,36 +298,21 @@ class Reorderer : public Step {
 
 class Fuser : public Step {
  public:
-  Fuser(const Function& source, const ir::Directive& directive) : Step(source), directive_(directive) {}
+  Fuser(const Function& source, const ir::Directive& directive)
+      : Step(source), directive_(directive), is_early_(source.node_count()) {}
 
  protected:
   void visit(NodeId id) override {
+    if (is_early_[id.index]) return;
     if (id == inner_) return void(visit_body(source_.region(id)));
     if (!has_name(source_, id, directive_.loops[0])) return clone(id);
-    const std::span<const std::string> names(directive_.loops.data(), 2);
-    const Nodes nest = nest_of(source_, id, names);
-    const NodeId inner = nest.back();
-    if (nest.size() > 2 || ir::loop_name(source_, inner) != names[1]) {
-      refuse_directive(source_, id,
-                       "one loop of " + quoted(names[0]) + " and " + quoted(names[1]) +
-                           ", which are not directly in one another in this order,",
-                       "reorder them first");
-    }
-    if (source_.encloses(id, source_.operand(inner, 0)) && !source_.is_constant(source_.operand(inner, 0))) {
-      refuse_directive(source_, inner,
-                       "one loop of " + quoted(names[0]) + " and " + quoted(names[1]) +
-                           ", which does not have as many iterations in each of the other,",
-                       "fuse loops of which the inner one always has as many iterations");
-    }
+    const NodeId inner = inner_of(id);
     const NodeId zero = b_.index(0);
     const NodeId outer_count = loops_.maximum(use(source_.operand(id, 0)), zero);
-    const NodeId inner_old = source_.operand(inner, 0);
-    const NodeId inner_known = source_.is_constant(inner_old)
-                                   ? b_.constant(source_.type(inner_old), source_.constant(inner_old))
-                                   : use(inner_old);
-    const NodeId inner_count = loops_.maximum(inner_known, zero);
+    compute_before(id, inner, source_.operand(inner, 0));
+    const NodeId inner_count = loops_.maximum(use(source_.operand(inner, 0)), zero);
     const NodeId total = loops_.multiply(outer_count, inner_count);
-    loop(id, directive_.loops[2], total, {}, source_.attributes(id),
+    loop(id, directive_.loops[2], total, {}, attributes_of_both(id, inner),
          [&](NodeId index, std::span<const NodeId>) {
            bind(source_.region_parameters(source_.region(id))[0],
                 b_.make(Op::floor_divide, {index, inner_count}));
@@ -292,8 +325,43 @@ class Fuser : public Step {
   }
 
  private:
+  std::string both() const { return quoted(directive_.loops[0]) + " and " + quoted(directive_.loops[1]); }
+  NodeId inner_of(NodeId id) const {
+    const NodeId inner = only_loop_in(source_, id);
+    if (!inner || !has_name(source_, inner, directive_.loops[1])) {
+      refuse_directive(source_, id,
+                       "one loop of " + both() + ", which are not directly in one another in this order,",
+                       "reorder them first, and fuse loops between which nothing else is done");
+    }
+    return nest_of(source_, id, std::span(directive_.loops.data(), 2)).back();
+  }
+  /// Computes before the loops what the number of iterations of the inner one is made of.
+  void compute_before(NodeId id, NodeId inner, NodeId value) {
+    if (!source_.encloses(id, value) || is_early_[value.index]) return;
+    if (source_.op(value) == Op::param || !ir::info(source_.op(value)).effects.pure()) {
+      refuse_directive(source_, inner,
+                       "one loop of " + both() +
+                           ", where the second has another number of iterations in each of the first,",
+                       "fuse loops of which the inner one always has as many iterations");
+    }
+    for (const NodeId operand : source_.operands(value)) compute_before(id, inner, operand);
+    set_location(value);
+    clone(value);
+    is_early_[value.index] = true;
+  }
+  /// Iterations of the one loop are independent if those of both are.
+  std::vector<int64_t> attributes_of_both(NodeId outer, NodeId inner) const {
+    const ir::Schedule a = ir::schedule_of(source_, outer);
+    const ir::Schedule b = ir::schedule_of(source_, inner);
+    const bool are_independent = ir::is_shown_independent(a) && ir::is_shown_independent(b);
+    const ir::Schedule shared = ir::has_threads(a) || ir::has_threads(b) ? ir::Schedule::IndependentThreads
+                                                                         : ir::Schedule::Independent;
+    return {static_cast<int64_t>(are_independent ? shared : ir::Schedule::Serial), 0};
+  }
+
   const ir::Directive& directive_;
-  NodeId inner_;  ///< of the two that are being written
+  std::vector<bool> is_early_;  ///< by node of the loops: computed before them
+  NodeId inner_;                ///< of the two that are being written
 };
 
 }  // namespace
@@ -319,6 +387,10 @@ void refuse_directive(const Function& f, NodeId at, const std::string& reason, c
 std::unique_ptr<Function> change_loops(const Function& function,
                                        const std::function<Change(NodeId)>& change) {
   return Changer(function, change).run();
+}
+
+std::unique_ptr<Function> guard_layouts(const Function& function, const Nodes& nests) {
+  return LayoutGuard(function, nests).run();
 }
 
 std::unique_ptr<Function> split_loops(const Function& function, const ir::Directive& directive) {
@@ -445,12 +517,30 @@ class Unroller : public Step {
                                        : "which are more than " + std::to_string(kMostWrittenOut) + ","),
                        "unroll it by a number: `unroll(name, 4)`");
     }
+    if (size_of(id) > kMostNodes) {
+      refuse_directive(source_, id,
+                       "the iterations of " + quoted(ir::loop_name(source_, id)) +
+                           " written out, which are more than " + std::to_string(kMostNodes) +
+                           " operations with those of the loops inside,",
+                       "write out fewer iterations, or fewer loops");
+    }
     Nodes values = use_all(source_.operands(id).subspan(1));
     for (int64_t i = 0; i < number; ++i) values = iteration(id, b_.index(i), values);
     bind_results(id, values);
   }
 
  private:
+  /// The nodes that a node and what is in it become, or a number beyond the most.
+  int64_t size_of(NodeId id) const {
+    int64_t size = 1;
+    for (size_t i = 0; i < source_[id].region_count && size <= kMostNodes; ++i)
+      for (const NodeId node : source_.region_body(source_.region(id, i))) size += size_of(node);
+    if (!is_open(source_, id) || !names_.contains(std::string(ir::loop_name(source_, id)))) return size;
+    const NodeId count = source_.operand(id, 0);
+    const int64_t number = source_.is_constant(count) ? source_.constant(count).as<int64_t>() : 1;
+    return std::min(size, kMostNodes + 1) * std::clamp<int64_t>(number, 0, kMostWrittenOut);
+  }
+
   const std::set<std::string>& names_;
 };
 

@@ -32,6 +32,10 @@ struct Change {
 std::unique_ptr<Function> change_loops(const Function& function,
                                        const std::function<Change(NodeId loop)>& change);
 
+/// Has nests run as they are where an array that they write has two indices for one location, in versions
+/// whose loops have no names. Refuses what cannot be asked before a nest.
+std::unique_ptr<Function> guard_layouts(const Function& function, const Nodes& nests);
+
 /// Makes two loops of each loop of a name: the inner one has `number` iterations, or what is left.
 std::unique_ptr<Function> split_loops(const Function& function, const ir::Directive& directive);
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "ir/directives.h"
 #include "ir/loops.h"
 #include "ir/uses.h"
 #include "ir/walk.h"
@@ -95,7 +96,8 @@ class ProducerFinder {
       if (f_.op(indices[axis]) != Op::param) return false;
       const NodeId loop = f_[f_[indices[axis]].parent].owner;
       if (!loop || f_.op(loop) != Op::for_ || f_.attribute(indices[axis], 0) != 0) return false;
-      if (f_.operands(loop).size() != 1 || ir::is_careful(f_, loop)) return false;
+      if (f_.operands(loop).size() != 1 || ir::is_careful(f_, loop) || ir::is_directed(f_, loop))
+        return false;
       if (!known_equal(f_, loop, f_.operand(loop, 0), f_.operand(found.view, 2 + axis))) return false;
       loops.insert(loop);
     }

@@ -40,12 +40,16 @@ class Sharer : public Rewriter {
 
  private:
   bool is_loop(NodeId node) const { return ir::is_counted_loop(source_.op(node)); }
-  /// Whether a schedule chooses loops for threads, and has not chosen this one.
+  /// Whether a schedule chooses loops for threads, and has not chosen this one, but perhaps one in it.
   bool is_left(NodeId loop) const {
     const bool chooses = std::ranges::any_of(source_.module().directives, [](const ir::Directive& each) {
       return each.kind == ir::Directive::Kind::Parallel;
     });
-    return chooses && ir::is_directed(source_, loop);
+    const auto is_chosen = [&](NodeId node) {
+      return is_loop(node) && is_asked(node) && ir::is_directed(source_, node);
+    };
+    return chooses &&
+           (ir::is_directed(source_, loop) || ir::any_within(source_, source_.region(loop), is_chosen));
   }
   bool is_asked(NodeId loop) const { return ir::has_threads(ir::schedule_of(source_, loop)); }
   bool has_few_iterations(NodeId loop) const {
