@@ -607,6 +607,10 @@ def test_merge_search_and_histogram():
     a, b = np.sort(numbers(500)), np.sort(numbers(300, seed=2))
     a[-1] = b[-1] = np.nan
     same(all_ways("merge", a, b), np.sort(np.concatenate([a, b])))
+    for one, other in (("i8", "u8"), ("u8", "i1"), ("i8", "f8"), ("f4", "i8"), ("u8", "c16"), ("f2", "i2")):
+        xs, ys = np.array([1, 5, 100]).astype(one), np.array([2, 3, 7]).astype(other)
+        made = all_ways("merge", xs, ys)
+        same(made, np.sort(np.concatenate([xs, ys]), kind="stable"))
     order = np.argsort(np.concatenate([a, b]), kind="stable")
     rows = np.arange(600.0).reshape(300, 2)
     keys, values = all_ways("merge_by_key", a, b, (parallel.counting(), np.ones((500, 2))), (parallel.counting(500), rows))

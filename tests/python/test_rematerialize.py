@@ -206,3 +206,18 @@ def test_of_records_and_dtypes():
             np.testing.assert_array_equal(ingot.jit(f)(x), f(x))
 
 
+
+
+def test_costly_elements_that_are_read_again_are_stored():
+    """A reduction in blocks reads each once, and a loop that is nested less some of them often."""
+    index = np.random.default_rng(1).integers(0, N, 3 * N)
+
+    def gathered(x, index):
+        t = np.exp(x) + np.tanh(x)
+        largest = parallel.reduce(max, t)
+        total = 0.0
+        for i in range(len(index)):
+            total = total * 0.5 + t[index[i]]
+        return largest + total
+
+    assert stored(gathered, X, index) == 1

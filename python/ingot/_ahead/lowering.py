@@ -152,7 +152,7 @@ class _Lowering:
             return None
 
     def _program(self, together: bool) -> Any:
-        directives = () if together else self.directives  # which may need what is written to be apart
+        directives = () if together else self.directives  # which may need what is written to be disjoint
         return _ingot.with_room(lowered, self.function, _Caller(self, together), self.relaxed, self.in_order, directives)
 
     def request(self, together: bool) -> Request:

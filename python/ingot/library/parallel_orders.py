@@ -741,7 +741,7 @@ def merge(xs: Any, ys: Any) -> Any:
     while i < len(a) and j < len(b):
         x, y = a[i], b[j]
         takes = (y < x) | ((x != x) & (y == y))  # the other one, without a branch that cannot be foreseen
-        made[i + j] = y if takes else x
+        made[i + j] = made.dtype.type(y) if takes else made.dtype.type(x)
         i += int(not takes)
         j += int(takes)
     if i < len(a):

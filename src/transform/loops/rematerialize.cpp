@@ -188,13 +188,32 @@ class ProducerFinder {
     const bool has_lanes = fits_lanes(f_, f_[f_[found.store].parent].owner, none_);
     int64_t times = 0;
     for (const auto& [load, loops] : readers) {
-      if (loops.size() < deepest) continue;
+      const bool is_rest = loops.size() < deepest;
+      if (is_rest && (cost <= kCheap || steps_with(load, loops))) continue;
+      if (is_rest) return false;
       ++times;
       if (std::ranges::any_of(loops, [&](NodeId loop) { return may_load_again(f_, loop, load); }))
         return false;
       if (cost > kCheap && has_lanes && (loops.empty() || !fits_lanes(f_, loops[0], none_))) return false;
     }
+    if (readers.empty()) return false;
     return times * loads <= loads + 2 + times && (times <= 1 || cost <= kCheap);
+  }
+  /// Whether the indices of a load are computed of the numbers of all these loops' iterations, and of no
+  /// number in memory.
+  bool steps_with(NodeId load, const std::vector<NodeId>& loops) const {
+    std::set<NodeId> seen;
+    const auto indices = f_.operands(load).subspan(1);
+    std::vector<NodeId> waiting(indices.begin(), indices.end());
+    while (!waiting.empty()) {
+      const NodeId node = waiting.back();
+      waiting.pop_back();
+      if (!seen.insert(node).second || f_.op(node) == Op::param) continue;
+      if (f_.op(node) == Op::result || !ir::info(f_.op(node)).effects.pure()) return false;
+      for (const NodeId operand : f_.operands(node)) waiting.push_back(operand);
+    }
+    return std::ranges::all_of(
+        loops, [&](NodeId loop) { return seen.contains(f_.region_parameters(f_.region(loop))[0]); });
   }
   /// Whether an array is so small that the cache holds it, whatever the arguments are.
   bool is_small(NodeId view) const {
