@@ -36,7 +36,7 @@ def stored(tmp_path, monkeypatch):
     def finds():
         function = ingot.jit(scaled)
         arguments = function._describe([X, 2.0])
-        return function._load(arguments, [X, 2.0]) is not None
+        return function._load(arguments, [X, 2.0])[0] is not None
 
     assert finds()
     return file, file.read_bytes(), finds

@@ -448,7 +448,8 @@ class Function(Base[P, R_co]):
 
     def _specialise_anew(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any]:
         with _compiling:
-            arguments = self._describe(values)  # another thread may have had the function learn more
+            if len(arguments.key) < len(self._names) + len(self._captures()):  # which another thread has found since
+                arguments = self._describe(values)
             found, changed = self._find(arguments.key)
             if found is not None:
                 return found, arguments
