@@ -16,8 +16,8 @@ namespace ingot::transform {
 /// memory that nothing writes in between. It pays where the loops that read most are shown to read no element
 /// twice, and less memory is touched than with the array; ops that cost much are only done once an element,
 /// in lanes if the nest has them. Loops that are nested less than others are taken to read the rest of what
-/// blocks leave; where ops cost much, only if their indices step with their iterations. Of small arrays of known size, which the cache holds, only copies are taken. Values are
-/// computed by the same ops as before.
+/// blocks leave; where ops cost much, only if their indices step with their iterations. Of small arrays of
+/// known size, which the cache holds, only copies are taken. Values are computed by the same ops as before.
 std::unique_ptr<ir::Function> rematerialize(const ir::Function& function, const base::Machine& machine);
 
 }  // namespace ingot::transform
