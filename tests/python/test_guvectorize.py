@@ -1,6 +1,7 @@
 """`ingot.guvectorize`: generalised ufuncs of NumPy's, whose loops are compiled code."""
 
 import copy
+import itertools
 import pickle
 import subprocess
 import sys
@@ -193,6 +194,37 @@ def test_outputs_of_cores_that_share_memory_with_inputs():
         u, v = np.array([1.0, 2.0]), np.array([10.0, 20.0])
         of(u, v, u, v)
         assert (u.tolist(), v.tolist()) == ([11.0, 22.0], [-9.0, -18.0])
+
+
+@pytest.mark.parametrize("signatures", [["(float64[:], float64[:])"], None])
+def test_outputs_by_axes_that_share_memory_with_inputs(signatures):
+    def reversed_(x, out):
+        for i in range(len(x)):
+            out[i] = x[len(x) - 1 - i]
+
+    f = ingot.guvectorize(signatures, "(n)->(n)")(reversed_) if signatures else ingot.guvectorize("(n)->(n)")(reversed_)
+    for axes in itertools.product(range(3), repeat=2):
+        x = np.arange(27.0).reshape(3, 3, 3)
+        expected = np.moveaxis(np.flip(np.moveaxis(x, axes[0], -1), -1), -1, axes[1]).copy()
+        for call in (lambda y: f(y, out=y, axes=list(axes)), lambda y: f(y, y, axes=list(axes)), lambda y: f(y, out=(y,), axes=list(axes))):
+            y = x.copy()
+            call(y)
+            same(y, expected)
+    x = np.arange(27.0).reshape(3, 3, 3)
+    f(x, out=x, axis=0)
+    same(x, np.arange(27.0).reshape(3, 3, 3)[::-1].copy())
+
+
+def test_outputs_of_other_cores_that_share_memory_with_inputs():
+    @ingot.guvectorize(["(float64[:], float64, float64[:])"], "(n),()->()")
+    def add(x, y, out):
+        out[0] = x.sum() + y
+
+    for shape in ((5,), (3, 3, 3)):
+        x = np.arange(float(np.prod(shape))).reshape(shape)
+        expected = x.sum(axis=-1) + x
+        add(x, x, out=x)
+        same(x, expected)
 
 
 def test_outputs_without_axes_that_share_memory_with_inputs():

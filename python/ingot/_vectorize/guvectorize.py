@@ -52,6 +52,10 @@ def _text_of(inputs: list[Core], outputs: list[Core]) -> str:
     return "->".join(",".join(f"({','.join(core)})" for core in cores) for cores in (inputs, outputs) if cores)
 
 
+def _is_same_view(x: np.ndarray, y: np.ndarray) -> bool:
+    return x is y or (x.ctypes.data, x.shape, x.strides) == (y.ctypes.data, y.shape, y.strides)
+
+
 class Lowered:
     """A core for operands of some dtypes, and what shows that it is out of date."""
 
@@ -298,7 +302,7 @@ class GUFunction:
             return self._iterate(*args, **kwargs)
         if not self.signatures:
             return self._call_by_dtypes(args, kwargs)
-        return self.ufunc(*args, **kwargs)
+        return self.ufunc(*self._apart(args, kwargs), **kwargs)
 
     def _call_by_dtypes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of what has no signatures: the dtypes of all operands choose the loop, so outputs must be given."""
@@ -315,7 +319,26 @@ class GUFunction:
             ranks = [len(core) or (1 if number >= len(self.inputs) else None) for number, core in enumerate(self.cores)]
             self._add(tuple(Type(dtype.name, rank) for dtype, rank in zip(dtypes, ranks)))
             kwargs.setdefault("signature", tuple(dtypes))
-        return self.ufunc(*args, **kwargs)
+        return self.ufunc(*self._apart(args, kwargs), **kwargs)
+
+    def _apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments, with copies of inputs whose memory the call may write before it reads all of it.
+
+        The loop copies what is the output itself, iteration by iteration, where both have the same axes in them.
+        """
+        count, out = len(self.inputs), kwargs.get("out")
+        outs = (*args[count:], *(out if isinstance(out, tuple) else (out,)))
+        written = [(y, core) for y, core in zip(outs, self.outputs) if isinstance(y, np.ndarray)]
+        if not written:
+            return args
+        has_axes = "axis" in kwargs or "axes" in kwargs
+
+        def is_apart(x: Any, core: Core) -> bool:
+            if not isinstance(x, np.ndarray):
+                return True
+            return not any(np.may_share_memory(x, y) and (has_axes or core != made or not _is_same_view(x, y)) for y, made in written)
+
+        return (*[x if is_apart(x, core) else x.copy() for x, core in zip(args, self.inputs)], *args[count:])
 
     def _iterate(self, *args: Any) -> None:
         """Calls the core for each index of the leading axes of arguments that it may write into."""
