@@ -503,6 +503,84 @@ def test_histograms(dtype):
     np.testing.assert_array_equal(bins, np.bincount(x, minlength=7))
 
 
+def test_a_histogram_is_begun_again_after_it_is_read():
+    count = coop.block.histogram(np.int64, np.int32, 64, 1, 8)
+
+    @cuda.jit
+    def kernel(x, out):
+        counters = cuda.shared.array(8, np.int32)
+        for k in range(3):
+            count(x[k, rank()], counters)
+            out[k, rank()] = counters[x[k, rank()]]
+
+    x = np.random.default_rng(20).integers(0, 8, (3, 64))
+    out = np.zeros_like(x)
+    kernel[1, 64](x, out)
+    assert (out == np.stack([np.bincount(row, minlength=8)[row] for row in x])).all()
+
+
+def test_what_one_function_stores_another_loads():
+    store, load = coop.block.store(np.int64, 48, 2), coop.block.load(np.int64, 48, 2, "striped")
+
+    @cuda.jit
+    def kernel(x, out):
+        memory, own = cuda.shared.array(96, np.int64), cuda.local.array(2, np.int64)
+        for _ in range(2):
+            own[0], own[1] = x[2 * rank()], x[2 * rank() + 1]
+            store(memory, own)
+            load(memory, own)
+        out[2 * rank()], out[2 * rank() + 1] = own[0], own[1]
+
+    x = np.arange(96)
+    assert (run(kernel, 48, x) == x.reshape(2, 48).T.reshape(-1)).all()
+
+
+def test_results_where_items_are():
+    """Of the own thread, shifted by one, and of the next thread."""
+    scan, before = coop.block.inclusive_sum(np.int64, 8, 3), coop.block.exclusive_sum(np.int64, 8, 3)
+    left = coop.block.adjacent_difference(np.int64, 8, 3)
+    right = coop.block.adjacent_difference(np.int64, 8, 3, None, coop.block.BlockAdjacentDifferenceType.SubtractRight)
+    heads = coop.block.discontinuity(np.int64, 8, 3)
+    x = np.random.default_rng(21).integers(1, 9, 24)
+    differences = np.diff(x)
+    cases = [
+        (scan, np.cumsum(x)),
+        (before, np.cumsum(x) - x),
+        (left, np.array([x[0], *differences])),
+        (right, np.array([*-differences, x[-1]])),
+        (heads, np.array([1, *(differences != 0)])),
+    ]
+    for primitive, expected in cases:
+        for step in (1, 3):
+
+            @cuda.jit
+            def kernel(memory):
+                first = 3 * rank()
+                primitive(memory[first : first + 3], memory[first + step : first + step + 3])
+
+            memory = np.concatenate([x, np.zeros(step, np.int64)])
+            kernel[1, 8](memory)
+            assert (memory[step:] == expected).all()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_nan_is_last_by_bits(dtype):
+    width = 8 * np.dtype(dtype).itemsize
+    x = np.array([1, np.nan, np.nan, -0.0, 0, -1, np.inf, -np.inf], dtype)
+    x[1] = np.copysign(x[1], -1)
+    for make, expected in ((coop.block.radix_sort_keys, np.sort(x)), (coop.block.radix_sort_keys_descending, np.sort(x)[::-1])):
+        sort = make(dtype, 4, 2)
+
+        @cuda.jit
+        def kernel(x):
+            first = 2 * rank()
+            sort(x[first : first + 2], 0, width)
+
+        out = x.copy()
+        kernel[1, 4](out)
+        np.testing.assert_array_equal(out, expected)
+
+
 def test_histograms_of_what_is_in_no_bin():
     count = coop.block.histogram(np.int32, np.int32, 8, 1, 4)
     kernel = cuda.jit(lambda x, bins: count(x[cuda.threadIdx.x], bins))
@@ -625,7 +703,7 @@ def test_one_function_is_called_again_at_once(name):
 def test_blocks_of_another_size_raise():
     total = coop.block.sum(np.int32, 64)
     kernel = each_number(total)
-    with pytest.raises(ValueError, match=r"`cuda.coop.block.sum` was made for blocks of 64 threads: \(64, 1, 1\)"):
+    with pytest.raises(ValueError, match=r"`cuda.coop.block.sum` was made for blocks of 64 threads: \(64, 1, 1\); those of the launch are of \(32, 1, 1\)"):
         run(kernel, 32, np.zeros(32, np.int32))
     with pytest.raises(ValueError, match="64 threads"):
         run(kernel, (32, 2), np.zeros(64, np.int32))
@@ -641,6 +719,20 @@ def test_items_that_are_wrong():
         run(each_item(coop.block.radix_sort_keys(np.int32, 8, 3), np.int32, 2), 8, np.zeros(16, np.int32))
     with pytest.raises(TypeError, match="takes an array of one axis"):
         run(each_number(coop.block.radix_sort_keys(np.int32, 8, 1)), 8, x)
+    functions = {"block.sum": coop.block.sum(np.int32, 8), "warp.sum": coop.warp.sum(np.int32), "warp.inclusive_sum": coop.warp.inclusive_sum(np.int32)}
+    for name, total in functions.items():
+
+        def given(items, total=total):
+            cuda.jit(lambda x, out: out.fill(total(items if items is None or isinstance(items, str) else x)))[1, 8](items, x.copy())
+
+        for wrong in (np.zeros((2, 2), np.int32), np.zeros((), np.int32)):
+            with pytest.raises(TypeError, match=f"cuda.coop.{name}` takes an array of one axis"):
+                given(wrong)
+        with pytest.raises(ValueError, match=f"cuda.coop.{name}` was made for 1 items per thread, and is given fewer"):
+            given(x[:0])
+        for wrong in (None, "a"):
+            with pytest.raises(TypeError, match=f"cuda.coop.{name}` takes a number or an array of one axis"):
+                given(wrong)
     with pytest.raises(ValueError, match="of no items"):
         run(each_number(lambda v: coop.block.reduce(np.int32, 8, "max")(v, 0)), 8, x)
 
@@ -685,6 +777,60 @@ def test_a_call_that_not_all_threads_come_to():
 
     with pytest.raises(ingot.UnsupportedError, match="barrier|syncthreads"):
         kernel[1, 32](np.zeros(32, np.int32), np.zeros(1, np.int32))
+
+
+@pytest.mark.parametrize("name", ["sum", "radix_sort_keys", "histogram", "adjacent_difference"])
+def test_threads_that_have_returned(name):
+    counts = coop.block.histogram(np.int64, np.int32, 40, 1, 8)
+    differ = coop.block.adjacent_difference(np.int64, 40)
+    total, sort = coop.block.sum(np.int64, 40), coop.block.radix_sort_keys(np.int64, 40, 1)
+
+    @cuda.jit
+    def kernel(x, out, n):
+        counters = cuda.shared.array(8, np.int32)
+        i = cuda.threadIdx.x
+        if i >= n:
+            return
+        if name == "sum":
+            out[i] = total(x[i])
+        elif name == "radix_sort_keys":
+            sort(x[i : i + 1])
+        elif name == "histogram":
+            counts(x[i], counters)
+        else:
+            differ(x[i : i + 1], out[i : i + 1])
+
+    x = np.arange(40) % 8
+    run(kernel, 40, x, 40)
+    for n in (39, 32, 1):
+        with pytest.raises(RuntimeError, match=rf"`cuda.coop.block.{name}` takes all threads of the block, and some have ended"):
+            run(kernel, 40, x, n)
+
+
+def test_lanes_that_have_returned():
+    total, scan = coop.warp.sum(np.int64), coop.warp.inclusive_sum(np.int64, 8)
+    sort = coop.warp.merge_sort_keys(np.int64, 1, lambda a, b: a < b, 32, 64)
+
+    @cuda.jit
+    def kernel(x, out, n, which):
+        i = cuda.threadIdx.x
+        if i >= n:
+            return
+        if which == 0:
+            out[i] = total(x[i])
+        elif which == 1:
+            out[i] = scan(x[i])
+        else:
+            sort(x[i : i + 1])
+
+    x = np.arange(40)
+    for which, name in enumerate(("sum", "inclusive_sum", "merge_sort_keys")):
+        for n in (32, 40):  # whole warps
+            run(kernel, 40, x, n, which)
+        for n in (39, 30):
+            with pytest.raises(RuntimeError, match=rf"`cuda.coop.warp.{name}` takes all lanes of the warp, or of a group, and some have ended"):
+                run(kernel, 40, x, n, which)
+    assert run(kernel, 40, x, 24, 1)[:24].tolist() == np.cumsum(x[:24].reshape(3, 8), axis=1).reshape(-1).tolist()
 
 
 def test_threads_that_are_not_known():

@@ -1,8 +1,8 @@
 """What `ingot.cuda.coop` makes: functions that the threads of a block, or of a warp, call together.
 
 Each maker checks its arguments and returns a function for kernels, which holds the number of threads, of items and the dtype. The
-memory of the block that a function uses is its own, and no thread leaves it before all have read what they need of it: calls
-may follow each other without barriers between.
+memory of the block that a function uses is its own, and all threads wait for each other where they enter: calls may follow each
+other without barriers between, also where one reads what the other wrote.
 """
 
 from __future__ import annotations
@@ -90,12 +90,14 @@ def thread_of() -> Any:
 
 
 def rank_in_block(threads: tuple[int, int, int], name: str) -> Any:
-    """The number of the thread in a block that has to be of so many."""
+    """The number of the thread in a block that has to be of so many, all of which come here and wait for each other."""
     primitives.need_kernel(name)
     x, y, z = threads
     thread, extents, _ = thread_of()
     if extents[0] != x or extents[1] != y or extents[2] != z:
-        raise ValueError(f"`cuda.{name}` was made for blocks of {x * y * z} threads: ({x}, {y}, {z})")
+        raise ValueError(f"`cuda.{name}` was made for blocks of {x * y * z} threads: ({x}, {y}, {z}); those of the launch are of {extents}")
+    if primitives.vote("count", "block", "syncthreads_count", True) != x * y * z:
+        raise RuntimeError(f"`cuda.{name}` takes all threads of the block, and some have ended: by `return`, or by an exception")
     return thread
 
 
@@ -108,7 +110,10 @@ def warp_of(lanes: int, name: str) -> Any:
     primitives.need_kernel(name)
     thread, extents, lane = thread_of()
     first = lane // lanes * lanes
-    return lane - first, first, min(lanes, WARP - first, size_of_block(extents) - thread // WARP * WARP - first)
+    there = min(lanes, WARP - first, size_of_block(extents) - thread // WARP * WARP - first)
+    if primitives.vote("ballot", "warp", "ballot_sync", True, mask_of(first, lanes)) != (1 << there) - 1 << first:
+        raise RuntimeError(f"`cuda.{name}` takes all lanes of the warp, or of a group, and some have ended: by `return`, or by an exception")
+    return lane - first, first, there
 
 
 def mask_of(first: Any, lanes: int) -> Any:
@@ -142,7 +147,7 @@ def is_of_kind(x: Any, dtype: np.dtype) -> Any:
 
 
 def is_array(items: Any) -> bool:
-    return isinstance(items, np.ndarray) and items.ndim > 0
+    return isinstance(items, np.ndarray)
 
 
 def item(items: Any, k: Any, dtype: np.dtype, name: str) -> Any:
@@ -153,8 +158,18 @@ def item(items: Any, k: Any, dtype: np.dtype, name: str) -> Any:
 def need_items(items: Any, count: int, name: str) -> None:
     if is_array(items):
         need_array(items, count, name)
+    elif not isinstance(items, (np.generic, int, float, complex)):
+        raise TypeError(f"`cuda.{name}` takes a number or an array of one axis for the items of a thread")
     elif count > 1:
         raise TypeError(f"`cuda.{name}` was made for {count} items per thread, and is given a number")
+
+
+def own_items(items: Any, dtype: np.dtype, count: int, name: str) -> Any:
+    """A copy of a thread's items: results may be written where items of any thread are."""
+    mine = primitives.local_memory(count, dtype)
+    for k in range(count):
+        mine[k] = item(items, k, dtype, name)
+    return mine
 
 
 def need_array(items: Any, count: int, name: str) -> None:
@@ -201,7 +216,6 @@ def reduced_by_block(op: Any, items: Any, num_valid: Any, empty: Any, dtype: np.
     for k in range(1, warps):
         if k * WARP < ranks:
             total = primitives.at_dtype(op(total, parts[k]), dtype)
-    wait_for_block()
     if empty is not None and valid < 1:
         total = primitives.at_dtype(empty, dtype)
     return total
@@ -227,6 +241,7 @@ def block_sum(dtype: Any, threads_per_block: Any, items_per_thread: Any = 1, alg
 
 def reduced_by_warp(op: Any, value: Any, num_valid: Any, empty: Any, dtype: np.dtype, lanes: int, name: str) -> Any:
     rank, first, there = warp_of(lanes, name)
+    need_items(value, 1, name)
     if num_valid is not None and empty is None and num_valid < 1:
         raise ValueError(f"`cuda.{name}` of no items")
     valid = there if num_valid is None else min(num_valid, there)
@@ -292,7 +307,6 @@ def before_thread(op: Any, total: Any, initial: Any, rank: Any, size: int, dtype
             prefix = primitives.at_dtype(op(prefix, parts[k]), dtype)
         if rank % WARP > 0:
             prefix = primitives.at_dtype(op(prefix, before), dtype)
-    wait_for_block()
     return prefix
 
 
@@ -309,12 +323,13 @@ def scanned_by_block(
         return with_prefix(op, value, prefix, is_inclusive, rank > 0 or initial is not None, dtype)
     target = items if out is None else out
     need_array(target, count, name)
-    total = item(items, 0, dtype, name)
+    mine = own_items(items, dtype, count, name)
+    total = mine[0]
     for k in range(1, count):
-        total = primitives.at_dtype(op(total, item(items, k, dtype, name)), dtype)
+        total = primitives.at_dtype(op(total, mine[k]), dtype)
     prefix, has_prefix = before_thread(op, total, initial, rank, size, dtype, name), rank > 0 or initial is not None
     for k in range(count):
-        value = with_prefix(op, item(items, k, dtype, name), prefix, True, has_prefix, dtype)
+        value = with_prefix(op, mine[k], prefix, True, has_prefix, dtype)
         target[k] = value if is_inclusive else prefix
         prefix, has_prefix = value, True
     return None
@@ -371,6 +386,7 @@ def block_inclusive_scan(
 
 def scanned_by_warp(op: Any, value: Any, is_inclusive: bool, initial: Any, dtype: np.dtype, lanes: int, name: str) -> Any:
     rank, first, _ = warp_of(lanes, name)
+    need_items(value, 1, name)
     own = item(value, 0, dtype, name)
     together, before = scanned_lanes(own, rank, first, lanes, op, dtype)
     if initial is None:

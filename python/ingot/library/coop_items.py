@@ -21,6 +21,7 @@ from .coop import (
     need_array,
     need_items,
     one_of,
+    own_items,
     rank_in_block,
     size_of_block,
     thread_of,
@@ -79,7 +80,6 @@ def exchanged(items: Any, out: Any, ranks: Any, source: str, target: str, dtype:
     wait_for_block()
     for k in range(count):
         given[k] = part[place(target, rank, k, size, count)]
-    wait_for_block()
 
 
 def scattered(ranks: Any, k: Any, count: int, name: str) -> Any:
@@ -135,7 +135,6 @@ def loaded(src: Any, dst: Any, num_valid: Any, default: Any, algorithm: str, dty
             dst[k] = part[where]
         elif default is not None:
             dst[k] = at(default, dtype, name)
-    wait_for_block()
 
 
 def stored(dst: Any, src: Any, num_valid: Any, algorithm: str, dtype: np.dtype, threads: Any, count: int, name: str) -> None:
@@ -156,7 +155,6 @@ def stored(dst: Any, src: Any, num_valid: Any, algorithm: str, dtype: np.dtype, 
         where = place(arrangement, rank, k, size, count)
         if num_valid is None or where < num_valid:
             dst[where] = part[where]
-    wait_for_block()
 
 
 def block_load(dtype: Any, threads_per_block: Any, items_per_thread: Any = 1, algorithm: Any = "direct") -> Any:
@@ -310,7 +308,7 @@ def is_less(x: Any, y: Any) -> Any:
 
 
 def word_of(x: Any, dtype: np.dtype) -> Any:
-    """An unsigned integer whose order is that of the numbers, 0.0 and -0.0 the same."""
+    """An unsigned integer whose order is that of the numbers, 0.0 and -0.0 the same, NaN last."""
     if dtype.kind == "b":
         return primitives.at_dtype(x, np.uint8)
     if dtype.kind == "u":
@@ -319,6 +317,8 @@ def word_of(x: Any, dtype: np.dtype) -> Any:
     top = primitives.at_dtype(1, unsigned) << primitives.at_dtype(8 * dtype.itemsize - 1, unsigned)
     if dtype.kind == "i":
         return primitives.bits(x) ^ top
+    if x != x:
+        return ~primitives.at_dtype(0, unsigned)
     word = np.asarray(primitives.at_dtype(x + primitives.at_dtype(0, dtype), dtype)).view(unsigned)[()]
     return ~word if word & top != 0 else word | top
 
@@ -422,14 +422,15 @@ def neighbours(op: Any, items: Any, out: Any, beyond: Any, ends: Any, is_left: b
     given = items if out is None else out
     need_array(given, count, name)
     part = primitives.shared_memory(size, dtype)
-    part[rank] = item(items, count - 1 if is_left else 0, dtype, name)
+    mine = own_items(items, dtype, count, name)
+    part[rank] = mine[count - 1 if is_left else 0]
     wait_for_block()
     at_end = rank == 0 if is_left else rank == size - 1
     other = at(0 if beyond is None else beyond, dtype, name) if at_end else part[rank - 1 if is_left else rank + 1]
     has_other = beyond is not None or not at_end
     for number in range(count):
         k = number if is_left else count - 1 - number
-        own = item(items, k, dtype, name)
+        own = mine[k]
         if not has_other:
             given[k] = own if ends is None else ends
         elif flags and is_left:
@@ -437,7 +438,6 @@ def neighbours(op: Any, items: Any, out: Any, beyond: Any, ends: Any, is_left: b
         else:
             given[k] = op(own, other)
         other, has_other = own, True
-    wait_for_block()
 
 
 def block_adjacent_difference(
