@@ -756,8 +756,89 @@ def test_functions_that_cannot_be_made():
         coop.block.radix_sort_keys(np.complex64, 32, 1)
     with pytest.raises(TypeError, match="counts integers"):
         coop.block.histogram(np.float32, np.int32, 32, 1, 4)
+    for wrong in (object, "U3", ">f4", np.longdouble, [("x", "f4")], ingot.float32[:], ingot.void, None):
+        with pytest.raises(TypeError, match="`cuda.coop.block.sum` takes dtypes of numbers, not"):
+            coop.block.sum(wrong, 32)
+    for make in (lambda: coop.block.sum(np.int32, 32.0), lambda: coop.block.sum(np.int32, True), lambda: coop.block.sum(np.int32, 32, 2.0)):
+        with pytest.raises(TypeError, match="is an int"):
+            make()
+    with pytest.raises(TypeError, match="`cuda.coop.block.reduce` takes a function of two numbers as binary_op, not None"):
+        coop.block.reduce(np.int32, 32, None)
+    with pytest.raises(TypeError, match="as compare_op, not '<'"):
+        coop.block.merge_sort_keys(np.int32, 32, 1, "<")
     with pytest.raises(TypeError, match="BlockExchangeType"):
         coop.block.exchange("StripedToBlocked", np.int32, 32, 1)
+
+
+def test_functions_that_take_more_memory_than_a_block_has():
+    with pytest.raises(ValueError, match=r"merge_sort_keys` takes 65536 bytes of the 49152 that a block has: give threads_per_block"):
+        coop.warp.merge_sort_keys(np.float64, 8, lambda a, b: a < b)
+    coop.warp.merge_sort_keys(np.float64, 8, lambda a, b: a < b, 32, 768)
+    coop.block.load(np.float64, 1024, 8)
+    makers = [
+        lambda: coop.block.load(np.float64, 1024, 8, "transpose"),
+        lambda: coop.block.store(np.float64, 1024, 8, "warp_transpose"),
+        lambda: coop.block.exchange(coop.block.BlockExchangeType.StripedToBlocked, np.float64, 1024, 8),
+        lambda: coop.block.radix_sort_keys(np.float64, 1024, 8),
+        lambda: coop.block.radix_sort_pairs(np.float64, np.int32, 1024, 5),
+        lambda: coop.block.merge_sort_keys(np.float64, 1024, 8, lambda a, b: a < b),
+        lambda: coop.block.merge_sort_pairs(np.float64, np.int32, 1024, 5, lambda a, b: a < b),
+    ]
+    for make in makers:
+        with pytest.raises(ValueError, match="make it for fewer threads or items"):
+            make()
+
+
+@pytest.mark.parametrize("dtype", [ingot.float32, float, "float32", np.float32, np.dtype(np.float32)], ids=str)
+def test_dtypes_of_any_spelling(dtype):
+    outside = coop.block.sum(dtype, 4)
+
+    @cuda.jit
+    def kernel(x, out):
+        out[rank()] = outside(x[rank()]) + coop.warp.sum(dtype)(x[rank()])
+
+    assert run(kernel, 4, np.arange(4, dtype=np.float32)).tolist() == [12, 12, 12, 12]
+
+
+def test_numbers_that_are_wrong():
+    x = np.zeros(8, np.int64)
+    total, sort = coop.block.sum(np.int64, 8), coop.block.radix_sort_keys(np.int64, 8, 1)
+    exchange = coop.block.exchange(coop.block.BlockExchangeType.ScatterToStriped, np.int64, 8, 1)
+    counts = coop.block.histogram(np.uint64, np.int32, 8, 1, 4)
+    with pytest.raises(TypeError, match="`cuda.coop.block.sum` takes num_valid"):
+        run(each_number(lambda v: total(v, 2.5)), 8, x)
+    with pytest.raises(TypeError, match="takes begin_bit and end_bit as ints"):
+        run(each_item(lambda own: sort(own, 0.0, 4), np.int64, 1), 8, x)
+
+    @cuda.jit
+    def scatters(x, ranks):
+        i = cuda.threadIdx.x
+        exchange(x[i : i + 1], None, ranks[i : i + 1])
+
+    for wrong in (-1, 8):
+        with pytest.raises(IndexError, match="`cuda.coop.block.exchange` has 8 places"):
+            scatters[1, 8](x, np.array([0, 1, 2, 3, 4, 5, 6, wrong]))
+
+    @cuda.jit
+    def count(x):
+        counts(x[cuda.threadIdx.x], cuda.shared.array(4, np.int32))
+
+    with pytest.raises(IndexError, match="made for 4 bins"):
+        count[1, 8](np.full(8, 2**63 + 1, np.uint64))
+
+
+def test_names_of_functions():
+    total = coop.block.sum(np.int32, 8)
+    assert (total.__name__, total.__qualname__, total.files) == ("sum", "coop.block.sum", ())
+    assert "cuda.coop.block.sum" in total.__doc__
+    with pytest.raises(TypeError, match=r"^coop.block.sum\(\) takes from 1 to 2 positional arguments but 3 were given"):
+        run(each_number(lambda v: total(None, v, 1)), 8, np.zeros(8, np.int32))
+    with pytest.raises(AttributeError, match="no attribute 'shuffle'.*use `cuda.shfl_sync`"):
+        coop.block.shuffle  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'exchange'.*use `cuda.shfl_sync`"):
+        coop.warp.exchange  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'TempStorage'.*drop it"):
+        coop.TempStorage  # noqa: B018
 
 
 def test_outside_of_kernels():

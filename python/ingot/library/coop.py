@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-
+from .._signatures import Type
 from . import primitives
 
 WARP = 32
@@ -27,6 +27,7 @@ OPERATORS: dict[str, Any] = {
     **dict.fromkeys(("^", "bit_xor"), np.bitwise_xor),
 }
 SUMS = (np.add, operator.add)
+MOST_BYTES = 48 * 1024  # of memory that a block has
 
 
 # What makers are given
@@ -40,6 +41,7 @@ def threads_of(given: Any) -> tuple[int, int, int]:
     for part in parts:
         if not primitives.is_known(part):
             primitives.refuse("`threads_per_block` that is not known when compiling", "write the number, or give the kernel a constant from outside")
+        need_int(part, "threads_per_block")
         if part < 1:
             raise ValueError("threads_per_block has at least 1 along each axis")
     x, y, z = (*parts, 1, 1)[:3]
@@ -52,9 +54,27 @@ def count_of(given: Any, name: str) -> Any:
     """How many items, bins or lanes there are."""
     if not primitives.is_known(given):
         primitives.refuse(f"`{name}` that is not known when compiling", "write the number, or give the kernel a constant from outside")
+    need_int(given, name)
     if given < 1:
         raise ValueError(f"{name} is at least 1")
     return given
+
+
+def need_int(given: Any, name: str) -> None:
+    if not isinstance(given, (int, np.integer)) or isinstance(given, bool):
+        raise TypeError(f"{name} is an int")
+
+
+def dtype_of(given: Any) -> Any:
+    """The dtype that any spelling of one is, `ingot.float32` among them."""
+    return given(0).dtype if isinstance(given, Type) else np.dtype(given)
+
+
+def need_memory(count: int, sizes: tuple[int, ...], advice: str, name: str) -> None:
+    """Refuses what takes more bytes than a block has."""
+    size = count * sum(sizes)
+    if size > MOST_BYTES:
+        raise ValueError(f"`cuda.{name}` takes {size} bytes of the {MOST_BYTES} that a block has: {advice}")
 
 
 def lanes_of(given: Any) -> Any:
@@ -99,6 +119,13 @@ def rank_in_block(threads: tuple[int, int, int], name: str) -> Any:
     if primitives.vote("count", "block", "syncthreads_count", True) != x * y * z:
         raise RuntimeError(f"`cuda.{name}` takes all threads of the block, and some have ended: by `return`, or by an exception")
     return thread
+
+
+def valid_of(given: Any, name: str) -> Any:
+    """How many items are valid; None: all."""
+    if given is not None and (not isinstance(given, (int, np.integer)) or isinstance(given, bool)):
+        raise TypeError(f"`cuda.{name}` takes num_valid, the number of items that are valid, as an int, and no temp_storage")
+    return given
 
 
 def size_of_block(threads: tuple[int, int, int]) -> int:
@@ -198,7 +225,7 @@ def reduced_by_block(op: Any, items: Any, num_valid: Any, empty: Any, dtype: np.
     """The items of all threads joined, for all of them. Without items it is `empty`; None: that raises."""
     rank, size = rank_in_block(threads, name), size_of_block(threads)
     need_items(items, count, name)
-    if num_valid is not None and empty is None and num_valid < 1:
+    if valid_of(num_valid, name) is not None and empty is None and num_valid < 1:
         raise ValueError(f"`cuda.{name}` of no items")
     valid = size * count if num_valid is None else min(num_valid, size * count)
     total = item(items, 0, dtype, name)
@@ -223,7 +250,7 @@ def reduced_by_block(op: Any, items: Any, num_valid: Any, empty: Any, dtype: np.
 
 def reducer_of_blocks(op: Any, empty: Any, dtype: Any, threads_per_block: Any, items_per_thread: Any, algorithm: Any, name: str) -> Any:
     one_of(algorithm, ("raking", "raking_commutative_only", "warp_reductions"), "algorithm")
-    kind, threads, count = np.dtype(dtype), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
+    kind, threads, count = dtype_of(dtype), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
 
     def reduce(items: Any, num_valid: Any = None) -> Any:
         return reduced_by_block(op, items, num_valid, empty, kind, threads, count, name)
@@ -242,7 +269,7 @@ def block_sum(dtype: Any, threads_per_block: Any, items_per_thread: Any = 1, alg
 def reduced_by_warp(op: Any, value: Any, num_valid: Any, empty: Any, dtype: np.dtype, lanes: int, name: str) -> Any:
     rank, first, there = warp_of(lanes, name)
     need_items(value, 1, name)
-    if num_valid is not None and empty is None and num_valid < 1:
+    if valid_of(num_valid, name) is not None and empty is None and num_valid < 1:
         raise ValueError(f"`cuda.{name}` of no items")
     valid = there if num_valid is None else min(num_valid, there)
     total = joined_lanes(item(value, 0, dtype, name), rank, first, valid, lanes, op, dtype)
@@ -253,7 +280,7 @@ def reduced_by_warp(op: Any, value: Any, num_valid: Any, empty: Any, dtype: np.d
 
 
 def warp_reduce(dtype: Any, binary_op: Any, threads_in_warp: Any = 32) -> Any:
-    op, kind, lanes = function_of(binary_op), np.dtype(dtype), lanes_of(threads_in_warp)
+    op, kind, lanes = function_of(binary_op), dtype_of(dtype), lanes_of(threads_in_warp)
 
     def reduce(item: Any, num_valid: Any = None) -> Any:
         return reduced_by_warp(op, item, num_valid, None, kind, lanes, "coop.warp.reduce")
@@ -262,7 +289,7 @@ def warp_reduce(dtype: Any, binary_op: Any, threads_in_warp: Any = 32) -> Any:
 
 
 def warp_sum(dtype: Any, threads_in_warp: Any = 32) -> Any:
-    kind, lanes = np.dtype(dtype), lanes_of(threads_in_warp)
+    kind, lanes = dtype_of(dtype), lanes_of(threads_in_warp)
 
     def sum(item: Any, num_valid: Any = None) -> Any:
         return reduced_by_warp(np.add, item, num_valid, 0, kind, lanes, "coop.warp.sum")
@@ -345,7 +372,7 @@ def scanner_of_blocks(
     scan_op: Any, is_inclusive: bool, initial: Any, dtype: Any, threads_per_block: Any, items_per_thread: Any, algorithm: Any, name: str
 ) -> Any:
     one_of(algorithm, ("raking", "raking_memoize", "warp_scans"), "algorithm")
-    op, kind = function_of(scan_op), np.dtype(dtype)
+    op, kind = function_of(scan_op), dtype_of(dtype)
     threads, count = threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
     start = initial_of(op, initial, is_inclusive, name)
 
@@ -398,7 +425,7 @@ def scanned_by_warp(op: Any, value: Any, is_inclusive: bool, initial: Any, dtype
 
 
 def scanner_of_warps(scan_op: Any, is_inclusive: bool, initial: Any, dtype: Any, threads_in_warp: Any, name: str) -> Any:
-    op, kind, lanes = function_of(scan_op), np.dtype(dtype), lanes_of(threads_in_warp)
+    op, kind, lanes = function_of(scan_op), dtype_of(dtype), lanes_of(threads_in_warp)
     start = initial_of(op, initial, is_inclusive, name)
 
     def scan(item: Any, initial_value: Any = None) -> Any:

@@ -8,24 +8,26 @@ from typing import Any
 
 import numpy as np
 
-
 from . import primitives
 from .coop import (
     WARP,
     at,
     count_of,
+    dtype_of,
     function_of,
     item,
     lanes_of,
     mask_of,
     need_array,
     need_items,
+    need_memory,
     one_of,
     own_items,
     rank_in_block,
     size_of_block,
     thread_of,
     threads_of,
+    valid_of,
     wait_for_block,
     warp_of,
 )
@@ -76,23 +78,26 @@ def exchanged(items: Any, out: Any, ranks: Any, source: str, target: str, dtype:
     need_array(given, count, name)
     part = primitives.shared_memory(size * count, dtype)
     for k in range(count):
-        part[scattered(ranks, k, count, name) if source == "scattered" else place(source, rank, k, size, count)] = at(items[k], dtype, name)
+        part[scattered(ranks, k, count, size * count, name) if source == "scattered" else place(source, rank, k, size, count)] = at(items[k], dtype, name)
     wait_for_block()
     for k in range(count):
         given[k] = part[place(target, rank, k, size, count)]
 
 
-def scattered(ranks: Any, k: Any, count: int, name: str) -> Any:
+def scattered(ranks: Any, k: Any, count: int, places: int, name: str) -> Any:
     if ranks is None:
         raise TypeError(f"`cuda.{name}` that scatters takes ranks")
     need_array(ranks, count, name)
+    if ranks[k] < 0 or ranks[k] >= places:
+        raise IndexError(f"`cuda.{name}` has {places} places, and a rank is none of them")
     return ranks[k]
 
 
 def block_exchange(block_exchange_type: Any, dtype: Any, threads_per_block: Any, items_per_thread: Any = 1, warp_time_slicing: Any = False) -> Any:
-    kind, threads, count = np.dtype(dtype), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
+    kind, threads, count = dtype_of(dtype), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
     if not isinstance(block_exchange_type, BlockExchangeType):
         raise TypeError("block_exchange_type is one of BlockExchangeType")
+    need_memory(size_of_block(threads) * count, (kind.itemsize,), FEWER, "coop.block.exchange")
     source, target = block_exchange_type.value
 
     def exchange(items: Any, out: Any = None, ranks: Any = None) -> None:
@@ -101,6 +106,7 @@ def block_exchange(block_exchange_type: Any, dtype: Any, threads_per_block: Any,
     return exchange
 
 
+FEWER = "make it for fewer threads or items"
 ALGORITHMS = ("direct", "striped", "vectorize", "transpose", "warp_transpose", "warp_transpose_timesliced")
 
 
@@ -114,6 +120,7 @@ def arrangement_of(algorithm: str) -> str:
 def loaded(src: Any, dst: Any, num_valid: Any, default: Any, algorithm: str, dtype: np.dtype, threads: Any, count: int, name: str) -> None:
     rank, size, arrangement = rank_in_block(threads, name), size_of_block(threads), arrangement_of(algorithm)
     need_array(src, 0, name)
+    valid_of(num_valid, name)
     need_array(dst, count, name)
     if "transpose" not in algorithm:
         for k in range(count):
@@ -140,6 +147,7 @@ def loaded(src: Any, dst: Any, num_valid: Any, default: Any, algorithm: str, dty
 def stored(dst: Any, src: Any, num_valid: Any, algorithm: str, dtype: np.dtype, threads: Any, count: int, name: str) -> None:
     rank, size, arrangement = rank_in_block(threads, name), size_of_block(threads), arrangement_of(algorithm)
     need_array(dst, 0, name)
+    valid_of(num_valid, name)
     need_items(src, count, name)
     if "transpose" not in algorithm:
         for k in range(count):
@@ -159,7 +167,9 @@ def stored(dst: Any, src: Any, num_valid: Any, algorithm: str, dtype: np.dtype, 
 
 def block_load(dtype: Any, threads_per_block: Any, items_per_thread: Any = 1, algorithm: Any = "direct") -> Any:
     one_of(algorithm, ALGORITHMS, "algorithm")
-    kind, threads, count = np.dtype(dtype), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
+    kind, threads, count = dtype_of(dtype), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
+    if "transpose" in algorithm:
+        need_memory(size_of_block(threads) * count, (kind.itemsize,), FEWER, "coop.block.load")
 
     def load(src: Any, dst: Any, num_valid: Any = None, default: Any = None) -> None:
         loaded(src, dst, num_valid, default, algorithm, kind, threads, count, "coop.block.load")
@@ -169,7 +179,9 @@ def block_load(dtype: Any, threads_per_block: Any, items_per_thread: Any = 1, al
 
 def block_store(dtype: Any, threads_per_block: Any, items_per_thread: Any = 1, algorithm: Any = "direct") -> Any:
     one_of(algorithm, ALGORITHMS, "algorithm")
-    kind, threads, count = np.dtype(dtype), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
+    kind, threads, count = dtype_of(dtype), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
+    if "transpose" in algorithm:
+        need_memory(size_of_block(threads) * count, (kind.itemsize,), FEWER, "coop.block.store")
 
     def store(dst: Any, src: Any, num_valid: Any = None) -> None:
         stored(dst, src, num_valid, algorithm, kind, threads, count, "coop.block.store")
@@ -259,13 +271,14 @@ def merge(less: Any, part: Any, others: Any, mine: Any, other: Any, base: Any, f
 
 def sort_block(less: Any, keys: Any, values: Any, num_valid: Any, dtypes: Any, threads: Any, count: int, name: str) -> None:
     rank, size = rank_in_block(threads, name), size_of_block(threads)
-    valid = size * count if num_valid is None else min(max(num_valid, 0), size * count)
+    valid = size * count if valid_of(num_valid, name) is None else min(max(num_valid, 0), size * count)
     sorters = Sorters(rank, 0, size, valid, wait_for_block)
     sorted_by(sorters, less, keys, values, dtypes, size * count, count, name)
 
 
 def block_merge_sort_keys(dtype: Any, threads_per_block: Any, items_per_thread: Any, compare_op: Any) -> Any:
-    kind, threads, count = np.dtype(dtype), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
+    kind, threads, count = dtype_of(dtype), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
+    need_memory(size_of_block(threads) * count, (kind.itemsize,), FEWER, "coop.block.merge_sort_keys")
 
     def sort(keys: Any, num_valid: Any = None) -> None:
         sort_block(compare_op, keys, None, num_valid, (kind, None), threads, count, "coop.block.merge_sort_keys")
@@ -274,8 +287,9 @@ def block_merge_sort_keys(dtype: Any, threads_per_block: Any, items_per_thread: 
 
 
 def block_merge_sort_pairs(dtype: Any, value_dtype: Any, threads_per_block: Any, items_per_thread: Any, compare_op: Any) -> Any:
-    kinds = np.dtype(dtype), np.dtype(value_dtype)
+    kinds = dtype_of(dtype), dtype_of(value_dtype)
     threads, count = threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
+    need_memory(size_of_block(threads) * count, (kinds[0].itemsize, kinds[1].itemsize), FEWER, "coop.block.merge_sort_pairs")
 
     def sort(keys: Any, values: Any, num_valid: Any = None) -> None:
         sort_block(compare_op, keys, values, num_valid, kinds, threads, count, "coop.block.merge_sort_pairs")
@@ -284,16 +298,16 @@ def block_merge_sort_pairs(dtype: Any, value_dtype: Any, threads_per_block: Any,
 
 
 def warp_merge_sort_keys(dtype: Any, items_per_thread: Any, compare_op: Any, threads_in_warp: Any = 32, threads_per_block: Any = 1024) -> Any:
-    kind, count, lanes = np.dtype(dtype), count_of(items_per_thread, "items_per_thread"), lanes_of(threads_in_warp)
-    most = size_of_block(threads_of(threads_per_block))
+    kind, count, lanes = dtype_of(dtype), count_of(items_per_thread, "items_per_thread"), lanes_of(threads_in_warp)
+    most, name = size_of_block(threads_of(threads_per_block)), "coop.warp.merge_sort_keys"
+    need_memory(most * count, (kind.itemsize,), "give threads_per_block, the most threads of the blocks that call it", name)
 
     def sort(keys: Any, num_valid: Any = None) -> None:
-        name = "coop.warp.merge_sort_keys"
         rank, first, there = warp_of(lanes, name)
         thread, extents, _ = thread_of()
         if size_of_block(extents) > most:
             raise ValueError(f"`cuda.{name}` was made for blocks of at most {most} threads")
-        valid = there * count if num_valid is None else min(max(num_valid, 0), there * count)
+        valid = there * count if valid_of(num_valid, name) is None else min(max(num_valid, 0), there * count)
         sorters = Sorters(rank, (thread - rank) * count, lanes, valid, lambda: primitives.barrier("warp", "syncwarp", mask_of(first, lanes)))
         sorted_by(sorters, compare_op, keys, None, (kind, None), most * count, count, name)
 
@@ -332,6 +346,9 @@ def digits_of(x: Any, begin: Any, end: Any, dtype: np.dtype) -> Any:
 
 def radix_order(is_descending: bool, begin_bit: Any, end_bit: Any, dtype: np.dtype, name: str) -> Any:
     width = 8 * dtype.itemsize
+    for bit in (begin_bit, end_bit):
+        if bit is not None and (not isinstance(bit, (int, np.integer)) or isinstance(bit, bool)):
+            raise TypeError(f"`cuda.{name}` takes begin_bit and end_bit as ints")
     begin, end = 0 if begin_bit is None else begin_bit, width if end_bit is None else end_bit
     if begin_bit is None and end_bit is None:
         return (lambda x, y: is_less(y, x)) if is_descending else is_less
@@ -344,6 +361,7 @@ def radix_order(is_descending: bool, begin_bit: Any, end_bit: Any, dtype: np.dty
 
 def radix_sorter(is_descending: bool, dtype: Any, threads_per_block: Any, items_per_thread: Any, name: str) -> Any:
     kind, threads, count = radix_key(dtype, name), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
+    need_memory(size_of_block(threads) * count, (kind.itemsize,), FEWER, name)
 
     def sort(keys: Any, begin_bit: Any = None, end_bit: Any = None) -> None:
         less = radix_order(is_descending, begin_bit, end_bit, kind, name)
@@ -353,8 +371,9 @@ def radix_sorter(is_descending: bool, dtype: Any, threads_per_block: Any, items_
 
 
 def radix_pairs_sorter(is_descending: bool, dtype: Any, value_dtype: Any, threads_per_block: Any, items_per_thread: Any, name: str) -> Any:
-    kinds = radix_key(dtype, name), np.dtype(value_dtype)
+    kinds = radix_key(dtype, name), dtype_of(value_dtype)
     threads, count = threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
+    need_memory(size_of_block(threads) * count, (kinds[0].itemsize, kinds[1].itemsize), FEWER, name)
 
     def sort(keys: Any, values: Any, begin_bit: Any = None, end_bit: Any = None) -> None:
         less = radix_order(is_descending, begin_bit, end_bit, kinds[0], name)
@@ -364,7 +383,7 @@ def radix_pairs_sorter(is_descending: bool, dtype: Any, value_dtype: Any, thread
 
 
 def radix_key(dtype: Any, name: str) -> Any:
-    kind = np.dtype(dtype)
+    kind = dtype_of(dtype)
     if kind.kind not in "biuf":
         raise TypeError(f"`cuda.{name}` sorts bools, integers and floats, not {kind.name}: merge_sort_keys takes their order")
     return kind
@@ -391,7 +410,7 @@ def block_radix_sort_pairs_descending(dtype: Any, value_dtype: Any, threads_per_
 
 
 def block_histogram(item_dtype: Any, counter_dtype: Any, threads_per_block: Any, items_per_thread: Any, bins: Any) -> Any:
-    kind, counter = np.dtype(item_dtype), np.dtype(counter_dtype)
+    kind, counter = dtype_of(item_dtype), dtype_of(counter_dtype)
     threads, count, most = threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread"), count_of(bins, "bins")
     if kind.kind not in "biu" or counter.kind not in "iu" or counter.itemsize < 4:
         raise TypeError("`cuda.coop.block.histogram` counts integers in int32, uint32, int64 or uint64")
@@ -406,7 +425,8 @@ def block_histogram(item_dtype: Any, counter_dtype: Any, threads_per_block: Any,
                 counters[k] = 0
             wait_for_block()
         for k in range(count):
-            bin = int(item(items, k, kind, name))
+            own = item(items, k, kind, name)
+            bin = most if kind == np.uint64 and own >= most else int(own)
             if bin < 0 or bin >= most:
                 raise IndexError(f"`cuda.{name}` was made for {most} bins, and an item is in none of them")
             primitives.atomic("add", counters, bin, 1, "add")
@@ -443,7 +463,7 @@ def neighbours(op: Any, items: Any, out: Any, beyond: Any, ends: Any, is_left: b
 def block_adjacent_difference(
     dtype: Any, threads_per_block: Any, items_per_thread: Any = 1, difference_op: Any = None, block_adjacent_difference_type: Any = None
 ) -> Any:
-    kind, threads, count = np.dtype(dtype), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
+    kind, threads, count = dtype_of(dtype), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
     op = np.subtract if difference_op is None else function_of(difference_op)
     types = BlockAdjacentDifferenceType
     which = types.SubtractLeft if block_adjacent_difference_type is None else block_adjacent_difference_type
@@ -458,7 +478,7 @@ def block_adjacent_difference(
 
 
 def block_discontinuity(dtype: Any, threads_per_block: Any, items_per_thread: Any = 1, flag_op: Any = None, block_discontinuity_type: Any = None) -> Any:
-    kind, threads, count = np.dtype(dtype), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
+    kind, threads, count = dtype_of(dtype), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
     op = np.not_equal if flag_op is None else flag_op
     types = BlockDiscontinuityType
     which = types.HEADS if block_discontinuity_type is None else block_discontinuity_type

@@ -11,6 +11,8 @@ docs/cuda.md has the rules.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from . import block, warp
 
 __all__ = ["block", "warp"]
@@ -18,3 +20,11 @@ __all__ = ["block", "warp"]
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        from ..._refusals.missing import error
+
+        raise error(__name__, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...library import coop, coop_items
 from ...library.coop_items import BlockAdjacentDifferenceType, BlockDiscontinuityType, BlockExchangeType
@@ -57,7 +57,7 @@ def reduce(dtype: Any, threads_per_block: Any, binary_op: Any, items_per_thread:
     >>> out
     array([7, 7, 7, 7, 7, 7, 7, 7])
     """
-    return made(coop.block_reduce(dtype, threads_per_block, binary_op, items_per_thread, algorithm))
+    return made(coop.block_reduce, dtype, threads_per_block, binary_op, items_per_thread, algorithm)
 
 
 def sum(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm: str = "warp_reductions") -> Any:
@@ -102,7 +102,7 @@ def sum(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm
     >>> out
     array([28, 28, 28, 28, 28, 28, 28, 28])
     """
-    return made(coop.block_sum(dtype, threads_per_block, items_per_thread, algorithm))
+    return made(coop.block_sum, dtype, threads_per_block, items_per_thread, algorithm)
 
 
 def inclusive_sum(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm: str = "raking") -> Any:
@@ -147,7 +147,7 @@ def inclusive_sum(dtype: Any, threads_per_block: Any, items_per_thread: int = 1,
     >>> out
     array([ 3,  4,  8,  9, 14, 23])
     """
-    return made(coop.block_inclusive_sum(dtype, threads_per_block, items_per_thread, algorithm))
+    return made(coop.block_inclusive_sum, dtype, threads_per_block, items_per_thread, algorithm)
 
 
 def exclusive_sum(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm: str = "raking") -> Any:
@@ -192,7 +192,7 @@ def exclusive_sum(dtype: Any, threads_per_block: Any, items_per_thread: int = 1,
     >>> out
     array([ 0,  3,  4,  8,  9, 14])
     """
-    return made(coop.block_exclusive_sum(dtype, threads_per_block, items_per_thread, algorithm))
+    return made(coop.block_exclusive_sum, dtype, threads_per_block, items_per_thread, algorithm)
 
 
 def inclusive_scan(dtype: Any, threads_per_block: Any, scan_op: Any, initial_value: Any = None, items_per_thread: int = 1, algorithm: str = "raking") -> Any:
@@ -242,7 +242,7 @@ def inclusive_scan(dtype: Any, threads_per_block: Any, scan_op: Any, initial_val
     >>> out
     array([3, 3, 4, 4, 5, 9])
     """
-    return made(coop.block_inclusive_scan(dtype, threads_per_block, scan_op, initial_value, items_per_thread, algorithm))
+    return made(coop.block_inclusive_scan, dtype, threads_per_block, scan_op, initial_value, items_per_thread, algorithm)
 
 
 def exclusive_scan(dtype: Any, threads_per_block: Any, scan_op: Any, initial_value: Any = None, items_per_thread: int = 1, algorithm: str = "raking") -> Any:
@@ -292,7 +292,7 @@ def exclusive_scan(dtype: Any, threads_per_block: Any, scan_op: Any, initial_val
     >>> out
     array([0, 3, 3, 4, 4, 5])
     """
-    return made(coop.block_exclusive_scan(dtype, threads_per_block, scan_op, initial_value, items_per_thread, algorithm))
+    return made(coop.block_exclusive_scan, dtype, threads_per_block, scan_op, initial_value, items_per_thread, algorithm)
 
 
 def radix_sort_keys(dtype: Any, threads_per_block: Any, items_per_thread: int) -> Any:
@@ -336,7 +336,7 @@ def radix_sort_keys(dtype: Any, threads_per_block: Any, items_per_thread: int) -
     >>> x
     array([1, 1, 3, 4, 5, 9])
     """
-    return made(coop_items.block_radix_sort_keys(dtype, threads_per_block, items_per_thread))
+    return made(coop_items.block_radix_sort_keys, dtype, threads_per_block, items_per_thread)
 
 
 def radix_sort_keys_descending(dtype: Any, threads_per_block: Any, items_per_thread: int) -> Any:
@@ -378,7 +378,7 @@ def radix_sort_keys_descending(dtype: Any, threads_per_block: Any, items_per_thr
     >>> x
     array([9, 5, 4, 3, 1, 1])
     """
-    return made(coop_items.block_radix_sort_keys_descending(dtype, threads_per_block, items_per_thread))
+    return made(coop_items.block_radix_sort_keys_descending, dtype, threads_per_block, items_per_thread)
 
 
 def radix_sort_pairs(dtype: Any, value_dtype: Any, threads_per_block: Any, items_per_thread: int) -> Any:
@@ -422,7 +422,7 @@ def radix_sort_pairs(dtype: Any, value_dtype: Any, threads_per_block: Any, items
     >>> values
     array([1, 3, 0, 2])
     """
-    return made(coop_items.block_radix_sort_pairs(dtype, value_dtype, threads_per_block, items_per_thread))
+    return made(coop_items.block_radix_sort_pairs, dtype, value_dtype, threads_per_block, items_per_thread)
 
 
 def radix_sort_pairs_descending(dtype: Any, value_dtype: Any, threads_per_block: Any, items_per_thread: int) -> Any:
@@ -466,7 +466,7 @@ def radix_sort_pairs_descending(dtype: Any, value_dtype: Any, threads_per_block:
     >>> values
     array([2, 0, 1, 3])
     """
-    return made(coop_items.block_radix_sort_pairs_descending(dtype, value_dtype, threads_per_block, items_per_thread))
+    return made(coop_items.block_radix_sort_pairs_descending, dtype, value_dtype, threads_per_block, items_per_thread)
 
 
 def merge_sort_keys(dtype: Any, threads_per_block: Any, items_per_thread: int, compare_op: Any) -> Any:
@@ -511,7 +511,7 @@ def merge_sort_keys(dtype: Any, threads_per_block: Any, items_per_thread: int, c
     >>> x
     array([9, 5, 4, 3, 1, 1])
     """
-    return made(coop_items.block_merge_sort_keys(dtype, threads_per_block, items_per_thread, compare_op))
+    return made(coop_items.block_merge_sort_keys, dtype, threads_per_block, items_per_thread, compare_op)
 
 
 def merge_sort_pairs(dtype: Any, value_dtype: Any, threads_per_block: Any, items_per_thread: int, compare_op: Any) -> Any:
@@ -557,7 +557,7 @@ def merge_sort_pairs(dtype: Any, value_dtype: Any, threads_per_block: Any, items
     >>> values
     array([1, 3, 0, 2])
     """
-    return made(coop_items.block_merge_sort_pairs(dtype, value_dtype, threads_per_block, items_per_thread, compare_op))
+    return made(coop_items.block_merge_sort_pairs, dtype, value_dtype, threads_per_block, items_per_thread, compare_op)
 
 
 def exchange(block_exchange_type: BlockExchangeType, dtype: Any, threads_per_block: Any, items_per_thread: int = 1, warp_time_slicing: bool = False) -> Any:
@@ -606,7 +606,7 @@ def exchange(block_exchange_type: BlockExchangeType, dtype: Any, threads_per_blo
     >>> x
     array([0, 1, 2, 3, 4, 5])
     """
-    return made(coop_items.block_exchange(block_exchange_type, dtype, threads_per_block, items_per_thread, warp_time_slicing))
+    return made(coop_items.block_exchange, block_exchange_type, dtype, threads_per_block, items_per_thread, warp_time_slicing)
 
 
 def load(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm: str = "direct") -> Any:
@@ -650,7 +650,7 @@ def load(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorith
     >>> out
     array([1., 3., 5., 7., 2., 4., 6., 0.])
     """
-    return made(coop_items.block_load(dtype, threads_per_block, items_per_thread, algorithm))
+    return made(coop_items.block_load, dtype, threads_per_block, items_per_thread, algorithm)
 
 
 def store(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm: str = "direct") -> Any:
@@ -677,7 +677,7 @@ def store(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorit
     --------
     load, exchange
     """
-    return made(coop_items.block_store(dtype, threads_per_block, items_per_thread, algorithm))
+    return made(coop_items.block_store, dtype, threads_per_block, items_per_thread, algorithm)
 
 
 def histogram(item_dtype: Any, counter_dtype: Any, threads_per_block: Any, items_per_thread: int, bins: int) -> Any:
@@ -715,7 +715,7 @@ def histogram(item_dtype: Any, counter_dtype: Any, threads_per_block: Any, items
     >>> counters
     array([1, 2, 0, 3])
     """
-    return made(coop_items.block_histogram(item_dtype, counter_dtype, threads_per_block, items_per_thread, bins))
+    return made(coop_items.block_histogram, item_dtype, counter_dtype, threads_per_block, items_per_thread, bins)
 
 
 def adjacent_difference(
@@ -760,7 +760,7 @@ def adjacent_difference(
     >>> x
     array([ 3,  1,  4, -2])
     """
-    return made(coop_items.block_adjacent_difference(dtype, threads_per_block, items_per_thread, difference_op, block_adjacent_difference_type))
+    return made(coop_items.block_adjacent_difference, dtype, threads_per_block, items_per_thread, difference_op, block_adjacent_difference_type)
 
 
 def discontinuity(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, flag_op: Any = None, block_discontinuity_type: Any = None) -> Any:
@@ -803,7 +803,7 @@ def discontinuity(dtype: Any, threads_per_block: Any, items_per_thread: int = 1,
     >>> flags
     array([ True, False,  True, False,  True])
     """
-    return made(coop_items.block_discontinuity(dtype, threads_per_block, items_per_thread, flag_op, block_discontinuity_type))
+    return made(coop_items.block_discontinuity, dtype, threads_per_block, items_per_thread, flag_op, block_discontinuity_type)
 
 
 __all__ = [
@@ -833,3 +833,11 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        from ..._refusals.missing import error
+
+        raise error(__name__, name)

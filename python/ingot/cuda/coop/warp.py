@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...library import coop, coop_items
 from ._made import made
@@ -48,7 +48,7 @@ def reduce(dtype: Any, binary_op: Any, threads_in_warp: int = 32) -> Any:
     >>> out
     array([7, 7, 7, 7, 7, 7, 7, 7])
     """
-    return made(coop.warp_reduce(dtype, binary_op, threads_in_warp))
+    return made(coop.warp_reduce, dtype, binary_op, threads_in_warp)
 
 
 def sum(dtype: Any, threads_in_warp: int = 32) -> Any:
@@ -84,7 +84,7 @@ def sum(dtype: Any, threads_in_warp: int = 32) -> Any:
     >>> out
     array([28, 28, 28, 28, 28, 28, 28, 28])
     """
-    return made(coop.warp_sum(dtype, threads_in_warp))
+    return made(coop.warp_sum, dtype, threads_in_warp)
 
 
 def inclusive_sum(dtype: Any, threads_in_warp: int = 32) -> Any:
@@ -106,7 +106,7 @@ def inclusive_sum(dtype: Any, threads_in_warp: int = 32) -> Any:
     --------
     exclusive_sum, ingot.cuda.coop.block.inclusive_sum
     """
-    return made(coop.warp_inclusive_sum(dtype, threads_in_warp))
+    return made(coop.warp_inclusive_sum, dtype, threads_in_warp)
 
 
 def exclusive_sum(dtype: Any, threads_in_warp: int = 32) -> Any:
@@ -142,7 +142,7 @@ def exclusive_sum(dtype: Any, threads_in_warp: int = 32) -> Any:
     >>> out
     array([ 0,  3,  4,  8,  9, 14])
     """
-    return made(coop.warp_exclusive_sum(dtype, threads_in_warp))
+    return made(coop.warp_exclusive_sum, dtype, threads_in_warp)
 
 
 def inclusive_scan(dtype: Any, scan_op: Any, initial_value: Any = None, threads_in_warp: int = 32) -> Any:
@@ -172,7 +172,7 @@ def inclusive_scan(dtype: Any, scan_op: Any, initial_value: Any = None, threads_
     -----
     Lanes join at distances 1, 2, 4, 8 and 16: results depend on the number of lanes alone, and the function need not be commutative.
     """
-    return made(coop.warp_inclusive_scan(dtype, scan_op, initial_value, threads_in_warp))
+    return made(coop.warp_inclusive_scan, dtype, scan_op, initial_value, threads_in_warp)
 
 
 def exclusive_scan(dtype: Any, scan_op: Any, initial_value: Any = None, threads_in_warp: int = 32) -> Any:
@@ -198,7 +198,7 @@ def exclusive_scan(dtype: Any, scan_op: Any, initial_value: Any = None, threads_
     --------
     inclusive_scan, ingot.cuda.coop.block.exclusive_scan
     """
-    return made(coop.warp_exclusive_scan(dtype, scan_op, initial_value, threads_in_warp))
+    return made(coop.warp_exclusive_scan, dtype, scan_op, initial_value, threads_in_warp)
 
 
 def merge_sort_keys(dtype: Any, items_per_thread: int, compare_op: Any, threads_in_warp: int = 32, threads_per_block: Any = 1024) -> Any:
@@ -244,7 +244,7 @@ def merge_sort_keys(dtype: Any, items_per_thread: int, compare_op: Any, threads_
     >>> x
     array([1, 1, 3, 4, 5, 9])
     """
-    return made(coop_items.warp_merge_sort_keys(dtype, items_per_thread, compare_op, threads_in_warp, threads_per_block))
+    return made(coop_items.warp_merge_sort_keys, dtype, items_per_thread, compare_op, threads_in_warp, threads_per_block)
 
 
 __all__ = [
@@ -260,3 +260,11 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        from ..._refusals.missing import error
+
+        raise error(__name__, name)
