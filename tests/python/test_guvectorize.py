@@ -586,7 +586,7 @@ def test_derivatives_and_batches_of_calls():
 
 def test_wrong_calls_in_compiled_functions():
     for function, error, words in (
-        (lambda x: raised(x), TypeError, "takes 2 arguments"),
+        (lambda x: raised(x), TypeError, "takes from 2 to 3 positional arguments but 1 were given"),
         (lambda x: raised_in_place(x, 2), TypeError, "takes 2 arguments"),
         (lambda x: raised(x * 1j, 2), TypeError, "not supported for the input types"),
         (lambda x: matmul(x, x), ValueError, "core dimension"),
@@ -717,3 +717,44 @@ def test_keywords_in_compiled_functions_that_differ_in_words():
             ingot.jit(function)(CUBE)
     with pytest.raises(ingot.UnsupportedError, match="an axis of a generalised ufunc that is not known"):
         ingot.jit(lambda x, k: vecdot(x, x, axis=k))(CUBE, 1)
+
+
+def test_arguments_that_numpy_refuses_in_compiled_code():
+    @ingot.guvectorize(["(float64[:], float64[:])"], "(n)->(n)")
+    def same_(x, out):
+        out[:] = x
+
+    @ingot.guvectorize(["(float64[:], float64[:], float64[:])"], "(n)->(n),(n)")
+    def both(x, a, b):
+        a[:], b[:] = x, -x
+
+    @ingot.guvectorize(["(float64[:,:], float64[:], float64[:])"], "(m,n),()->(m)")
+    def rows(x, y, out):
+        out[:] = x[:, 0] * y
+
+    @ingot.guvectorize("(n)->(n)")
+    def any_dtype(x, out):
+        out[:] = x
+
+    x = np.arange(6.0).reshape(2, 3)
+    calls = [
+        lambda x: same_(x, axis=()),
+        lambda x: same_(x, axes=()),
+        lambda x: same_(x, axes=None),
+        lambda x: same_(),
+        lambda x: same_(x, x, x),
+        lambda x: both(x, out=None),
+        lambda x: both(x, out=x.copy()),
+        lambda x: both(x, out=[x.copy(), x.copy()]),
+        lambda x: rows(x, 1.0, axes=[(0, 1), None, 0]),
+        lambda x: rows(x, 1.0, axes=[(1, -1), (), 0]),
+        lambda x: any_dtype(x, x.copy(), dtype=float),
+    ]
+    words = ["tuple|integer", "list", "list", "takes from 1 to 2", "takes from 1 to 2", *["'out' must be a tuple of arrays"] * 3, "axes item 1 should be a tuple"]
+    words += ["axes item 0 has value 1 repeated", "cannot specify both 'signature' and 'dtype'"]
+    for call, word in zip(calls, words, strict=True):
+        with pytest.raises((TypeError, ValueError), match=word) as interpreted:
+            call(x)
+        with pytest.raises(interpreted.type, match=word):
+            ingot.jit(call)(x)
+    same(ingot.jit(lambda x: same_(x, out=None))(x), x)

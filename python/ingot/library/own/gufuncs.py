@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,14 @@ CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 @implements(public.GUFunction.__call__)
-def call(self: Any, *args: Any, out: Any = None, axis: Any = (), axes: Any = (), keepdims: Any = False, dtype: Any = None, casting: Any = "same_kind") -> Any:
+def call(self: Any, *args: Any, out: Any = ..., axis: Any = ..., axes: Any = ..., keepdims: Any = False, dtype: Any = None, casting: Any = "same_kind") -> Any:
     function, inputs, outputs, signatures = self._plan
     name, count = self.__name__, len(inputs)
     if len(outputs) == 0:
         primitives.refuse("a generalised ufunc without outputs in compiled code", "call the function itself in a loop")
-    outs = given_outputs(args, out, count, len(outputs))
+    outs = given_outputs(name, args, out, count, len(outputs))
+    if len(args) < count and len(signatures) > 0:
+        raise counts_wrong(name, count, len(outputs), len(args))
     if len(args) < count or len(signatures) == 0 and any([x is None for x in outs]):
         raise TypeError(f"{name}() takes {count} arguments, and {len(outputs)} for outputs")
     check_keywords(keepdims, casting)
@@ -49,12 +52,14 @@ def call(self: Any, *args: Any, out: Any = None, axis: Any = (), axes: Any = (),
     return delivered(made, targets, outs, places, cores)
 
 
-def given_outputs(args: tuple[Any, ...], out: Any, inputs: int, outputs: int) -> Any:
-    """The outputs that a call is given, None for others."""
+def given_outputs(name: str, args: tuple[Any, ...], out: Any, inputs: int, outputs: int) -> Any:
+    """The outputs that a call is given, None for others; `...` as `out`: it is not given."""
     given = args[inputs:]
-    if out is not None:
+    if not isinstance(out, EllipsisType):
         if len(given) > 0:
             raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+        if not isinstance(out, tuple) and outputs > 1:
+            raise TypeError("'out' must be a tuple of arrays")
         given = out if isinstance(out, tuple) else (out,)
         if len(given) != outputs:
             raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
@@ -62,8 +67,12 @@ def given_outputs(args: tuple[Any, ...], out: Any, inputs: int, outputs: int) ->
         if x is not None and not isinstance(x, np.ndarray):
             raise TypeError("return arrays must be of ArrayType")
     if len(given) > outputs:
-        raise TypeError(f"from {inputs} to {inputs + outputs} positional arguments are taken, {len(args)} were given")
+        raise counts_wrong(name, inputs, outputs, len(args))
     return given + (None,) * (outputs - len(given))
+
+
+def counts_wrong(name: str, inputs: int, outputs: int, given: int) -> Exception:
+    return TypeError(f"{name}() takes from {inputs} to {inputs + outputs} positional arguments but {given} were given")
 
 
 def check_keywords(keepdims: Any, casting: Any) -> None:
@@ -102,11 +111,9 @@ def no_keepdims(name: str, inputs: Any, outputs: Any) -> Exception:
 
 def places_of(name: str, axis: Any, axes: Any, inputs: Any, outputs: Any, cores: Any) -> Any:
     """Where the core axes of each operand are; None: they are its last ones. `cores` has axes that are kept, too."""
-    if isinstance(axis, tuple) and len(axis) == 0:
-        if isinstance(axes, tuple) and len(axes) == 0:
-            return (None,) * len(cores)
-        return places_of_axes(name, axes, outputs, cores)
-    if not (isinstance(axes, tuple) and len(axes) == 0):
+    if isinstance(axis, EllipsisType):
+        return (None,) * len(cores) if isinstance(axes, EllipsisType) else places_of_axes(name, axes, outputs, cores)
+    if not isinstance(axes, EllipsisType):
         raise TypeError("cannot specify both 'axis' and 'axes'")
     place = whole(axis)
     names = [axis for core in inputs + outputs for axis in core]
@@ -136,6 +143,8 @@ def places_of_operand(name: str, number: int, entry: Any, count: int) -> Any:
         if len(entry) != count:
             raise np.exceptions.AxisError(f"{name}: operand {number} has {count} core dimensions, but {len(entry)} dimensions are specified by axes tuple.")
         return tuple([whole(axis) for axis in entry])
+    if count != 1 and not isinstance(entry, (int, np.integer)):
+        raise TypeError(f"{name}: axes item {number} should be a tuple.")
     if count != 1:
         raise np.exceptions.AxisError(f"{name}: operand {number} has {count} core dimensions, but the axes item is a single integer.")
     return (whole(entry),)
@@ -166,7 +175,7 @@ def normal_places(places: Any, ndim: int, operand: int) -> Any:
     found = tuple([normal_axis(axis, ndim) for axis in places])
     for k in range(len(found)):
         if found[k] in found[:k]:
-            raise ValueError(f"axes item {operand} has value {places[k]} repeated")
+            raise ValueError(f"axes item {operand} has value {found[k]} repeated")
     return found
 
 
@@ -176,6 +185,8 @@ def normal_places(places: Any, ndim: int, operand: int) -> Any:
 def kinds_of(name: str, signatures: Any, given: Any, arrays: Any, outs: Any, cores: Any, dtype: Any, casting: Any) -> Any:
     """The dtype of each operand in the loop, and its number of axes there; None: it is a number."""
     if len(signatures) == 0:
+        if dtype is not None:
+            raise TypeError("cannot specify both 'signature' and 'dtype'")
         whole = arrays + tuple(outs)
         return tuple([(x.dtype.name, len(core) or (None if k < len(arrays) else 1)) for k, (x, core) in enumerate(zip(whole, cores))])
     count = len(given)
