@@ -703,6 +703,31 @@ def test_loops_over_links_of_given_instances_are_refused():
     assert second(first) == 1 and second(first.next) == 1 and len(second.specialisations) == 2
 
 
+def test_loops_that_choose_a_given_instance_are_refused():
+    @ingot.jitclass([("value", ingot.float64)])
+    class Point:
+        def __init__(self, value):
+            self.value = value
+
+    def last(a, b, n):
+        point = a
+        for i in range(n):
+            point = b if i % 2 else a
+        return point.value
+
+    def first_or_none(a, n):
+        point = None
+        for _ in range(n):
+            point = a
+        return 0.0 if point is None else point.value
+
+    for function, arguments in ((last, (Point(1.0), Point(2.0), 3)), (first_or_none, (Point(1.0), 3))):
+        with pytest.raises(ingot.UnsupportedError, match="keep the attributes in arrays and choose an index, or make the instances") as refused:
+            ingot.jit(function)(*arguments)
+        assert "linked" not in str(refused.value)
+    assert ingot.jit(lambda a, b, c: (a if c else b).value)(Point(1.0), Point(2.0), True) == 1.0
+
+
 def test_types_of_numbas_are_taken():
     numba = pytest.importorskip("numba")
 

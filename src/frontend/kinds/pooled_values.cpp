@@ -199,11 +199,22 @@ Conflict PooledValues::conflict(const Value& a, const Value& b, std::string reas
   const auto is_given = [&](const Value& v) {
     return is_instance(v) && v.is<Object>() && classes_in(v).empty();
   };
+  const auto has_links = [&](const Value& v) {
+    const Object* o = v.as<Object>();
+    const auto object = o == nullptr ? t_.state.heap.end() : t_.state.heap.find(o->object);
+    return object != t_.state.heap.end() &&
+           std::ranges::any_of(object->second.values,
+                               [&](const Value& value) { return is_instance(value) || is_none(value); });
+  };
   if ((is_given(a) && (is_given(b) || is_empty(b))) || (is_given(b) && is_empty(a)))
     conflict.advice =
-        "keep what is linked in arrays of values and of indices, or make the instances in the compiled "
-        "function: "
-        "those of a caller are distinguished when compiling";
+        has_links(a) || has_links(b)
+            ? "keep what is linked in arrays of values and of indices, or make the instances in the compiled "
+              "function: "
+              "those of a caller are distinguished when compiling"
+            : "keep the attributes in arrays and choose an index, or make the instances in the compiled "
+              "function: "
+              "those of a caller are distinguished when compiling";
   if ((!left.empty() || is_empty(a)) && (!right.empty() || is_empty(b))) {
     conflict.pools = left;
     conflict.pools.insert(conflict.pools.end(), right.begin(), right.end());
