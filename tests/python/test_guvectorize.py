@@ -750,7 +750,15 @@ def test_arguments_that_numpy_refuses_in_compiled_code():
         lambda x: rows(x, 1.0, axes=[(1, -1), (), 0]),
         lambda x: any_dtype(x, x.copy(), dtype=float),
     ]
-    words = ["tuple|integer", "list", "list", "takes from 1 to 2", "takes from 1 to 2", *["'out' must be a tuple of arrays"] * 3, "axes item 1 should be a tuple"]
+    words = [
+        "tuple|integer",
+        "list",
+        "list",
+        "takes from 1 to 2",
+        "takes from 1 to 2",
+        *["'out' must be a tuple of arrays"] * 3,
+        "axes item 1 should be a tuple",
+    ]
     words += ["axes item 0 has value 1 repeated", "cannot specify both 'signature' and 'dtype'"]
     for call, word in zip(calls, words, strict=True):
         with pytest.raises((TypeError, ValueError), match=word) as interpreted:
