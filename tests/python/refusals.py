@@ -531,6 +531,9 @@ EXAMPLES = [
 
 # Refusals that have no example here yet.
 WITHOUT_EXAMPLE = """
+`…`, which does not name loops
+a schedule with …
+a schedule with … (…)
 a collective of a mesh in a loop over `prange`
 a collective of a mesh of …
 `pow` with a modulus, of other numbers than ints
