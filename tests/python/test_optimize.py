@@ -164,7 +164,7 @@ class TestRoots:
         circle = optimize.newton(lambda x: np.array([x[0] ** 2 + x[1] ** 2 - 4, x[0] - x[1]]), np.array([1.0, 2.0]))
         assert circle.success and circle.x == pytest.approx([2**0.5, 2**0.5])
         parallel = optimize.newton(lambda x: np.array([x[0] + x[1] - 4, 2 * x[0] + 2 * x[1]]), np.array([1.0, 2.0]))
-        assert parallel.status == 2 and parallel.iterations == 0
+        assert parallel.status == 5 and parallel.iterations == 0 and parallel.message == "the slope is 0, or the Jacobian singular"
 
     def test_newton_that_would_diverge(self):
         assert optimize.newton(lambda x: np.arctan(x), 20.0).x == 0
@@ -279,3 +279,109 @@ def test_calls_with_other_numbers_compile_nothing():
 def test_results_are_pickled_by_public_names():
     result = pickle.loads(pickle.dumps(optimize.newton(lambda x: x - 1, 0.0)))
     assert type(result) is optimize.Result and result.x == 1 and result.message == "converged"
+
+
+class TestNewtonsRules:
+    @pytest.mark.parametrize(("f", "x0", "status"), [(lambda x: np.cos(x) - x, 0.0, 0), (lambda x: x + x * x, 0.5, 0), (lambda x: x * x + 1, 0.5, 2)])
+    def test_float32_near_0(self, f, x0, status):
+        result = optimize.newton(f, np.float32(x0), tol=1e-4)
+        assert result.status == status and result.x.dtype == np.float32 and result.success == (status == 0)
+        assert ingot.vmap(lambda x: optimize.newton(f, x, iterations=10).x)(np.full(2, x0, np.float32)).dtype == np.float32
+
+    @pytest.mark.parametrize("x0", [1.0, 3.0, 2.0])
+    def test_derivatives_are_those_of_the_root(self, x0):
+        def root(a):
+            return optimize.newton(lambda x, a: x * x - a, x0, (a,)).x
+
+        assert ingot.grad(root)(9.0) == pytest.approx(1 / 6, rel=1e-14)
+        assert ingot.grad(ingot.grad(root))(9.0) == pytest.approx(-1 / 108, rel=1e-13)
+        assert ingot.jvp(root, (9.0,), (1.0,))[1] == pytest.approx(1 / 6, rel=1e-14)
+        assert ingot.vmap(ingot.grad(root))(np.array([4.0, 9.0])) == pytest.approx([1 / 4, 1 / 6], rel=1e-14)
+
+    def test_derivatives_of_systems(self):
+        for jacobian in (ingot.jacfwd, ingot.jacrev):
+            found = jacobian(lambda a: optimize.newton(lambda x, a: x * x - a, np.full(2, 2.0), (a,)).x)(np.array([4.0, 9.0]))
+            np.testing.assert_allclose(found, np.diag([1 / 4, 1 / 6]), atol=1e-15)
+
+    def test_the_slope_is_that_at_the_point(self):
+        result = optimize.newton(lambda x: x**3 - 2, 1.0)
+        assert result.gradient == pytest.approx(3 * result.x**2, rel=1e-15)
+
+    @pytest.mark.parametrize(
+        ("f", "x0", "error", "text"),
+        [
+            (lambda x: x[:1] - 1, np.zeros(2), ValueError, "as many equations as variables are needed"),
+            (lambda x: np.concatenate((x, x)), np.zeros(2), ValueError, "as many equations as variables are needed"),
+            (lambda x: x[0] - 1, [0.0], TypeError, "a number or an array of one axis"),
+            (lambda x: x * x - 2, np.ones((2, 2)), TypeError, "a number or an array of one axis"),
+            (lambda x: [x[0], x[1]], np.ones(2), TypeError, "returns a number or an array"),
+            (lambda x: x * 1j, 1.0, TypeError, "begin at a complex point"),
+        ],
+    )
+    def test_misuse(self, f, x0, error, text):
+        with pytest.raises(error, match=text):
+            optimize.newton(f, x0)
+
+
+LEAST_SQUARES = pytest.mark.parametrize("solver", [optimize.levenberg_marquardt, optimize.gauss_newton], ids=["levenberg_marquardt", "gauss_newton"])
+
+
+@LEAST_SQUARES
+class TestLeastSquaresRules:
+    def test_the_gradient_is_that_at_the_point(self, solver):
+        result = solver(decay, np.ones(3), (T, DECAY), tol=1e-2)
+        expected = ingot.jacfwd(decay)(result.x, T, DECAY).T @ decay(result.x, T, DECAY)
+        assert result.success and abs(expected).max() > 1e-12
+        np.testing.assert_allclose(result.gradient, expected, rtol=1e-2, atol=1e-14)
+
+    @pytest.mark.parametrize("x0", [20.0, 30.0])
+    def test_slopes_that_shrink(self, x0, solver):
+        result = solver(lambda x: np.exp(x) - 1, np.full(1, x0))
+        assert result.success and abs(result.x[0]) < 1e-4 and result.evaluations <= 40
+
+    def test_parameters_of_other_sizes(self, solver):
+        result = solver(lambda p: np.array([p[0] - 1e9, p[1] ** 2 - 2]), np.array([1e9, 5.0]))
+        assert result.success and result.x[1] == pytest.approx(2**0.5, rel=1e-12)
+        y = 1e7 + 3 * np.exp(-0.7 * 10 * T)
+        fit = optimize.levenberg_marquardt(lambda p: p[0] + p[1] * np.exp(-p[2] * 10 * T) - y, np.array([1e7, 1.0, 2.0]))
+        assert fit.success and fit.x == pytest.approx([1e7, 3, 0.7], rel=1e-6)
+
+    def test_dtypes_of_residuals(self, solver):
+        mixed = solver(lambda x, a: x * x - a, np.ones(2, np.float32), (np.full(2, 2.0),))
+        assert mixed.success and mixed.x.dtype == np.float32 and mixed.fun.dtype == np.float64
+
+
+def test_results_have_the_dtypes_of_points():
+    mixed = optimize.bfgs(lambda p: (p["a"] - 1) ** 2 + (p["b"] - 2) ** 2, {"a": np.float32(0), "b": 0.0})
+    assert mixed.x["a"].dtype == mixed.gradient["a"].dtype == np.float32 and mixed.x["b"].dtype == np.float64
+    root = optimize.newton(lambda x, a: x * x - a, np.ones(2, np.float32), (np.full(2, 2.0),))
+    assert root.success and root.x.dtype == np.float32
+
+
+def test_projected_gradient_of_large_functions():
+    result = optimize.projected_gradient(lambda x: 1e12 * np.sum((x - 2) ** 2), lambda x: np.clip(x, 0, [3, 1]), np.zeros(2))
+    assert result.success and result.x == pytest.approx([2, 1])
+
+
+def test_bisection_is_as_narrow_as_tol():
+    for tol in (1e-1, 1e-3):
+        result = optimize.bisection(lambda x: x - 0.3, 0.0, 1.0, tol=tol)
+        assert result.success and 0.5 ** (result.iterations - 1) <= tol < 0.5 ** (result.iterations - 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: optimize.bfgs(rosenbrock, np.zeros(2), tol=np.nan), ValueError, "tol is a number that is not negative, not nan"),
+        (lambda: optimize.newton(lambda x: x, 1.0, tol=-1.0), ValueError, "tol is a number that is not negative, not -1.0"),
+        (lambda: optimize.bisection(lambda x: x, -1.0, 1.0, tol=-1.0), ValueError, "tol is a number that is not negative"),
+        (lambda: optimize.descend(optimize.Adam(), rosenbrock, np.zeros(2), tol=-1.0), ValueError, "tol is a number that is not negative"),
+        (lambda: optimize.bfgs(lambda x: 1.0, ()), TypeError, "a point is of numbers and arrays: there are none"),
+        (lambda: optimize.lbfgs(lambda x: 1.0, None), TypeError, "a point is of numbers and arrays: there are none"),
+        (lambda: optimize.bfgs(lambda x, a: np.sum(x - a), np.zeros(2), np.ones(1)), TypeError, "args is a tuple of further arguments, not ndarray"),
+        (lambda: optimize.descend(optimize.Adam, rosenbrock, np.zeros(2)), TypeError, "a rule is an instance"),
+    ],
+)
+def test_misuse(call, error, text):
+    with pytest.raises(error, match=text):
+        call()

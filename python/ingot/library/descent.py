@@ -12,13 +12,14 @@ from .lax import fresh
 from .structures import leaves
 from .structures import map as map_tree
 
-CONVERGED, ENDED, STUCK, NOT_FINITE, SAME_SIGNS = range(5)
+CONVERGED, ENDED, STUCK, NOT_FINITE, SAME_SIGNS, SINGULAR = range(6)
 MESSAGES = (
     "converged",
     "all iterations were used",
     "no better point was found in the direction of the step",
     "a value or derivative is not finite",
     "the function has the same sign at both ends",
+    "the slope is 0, or the Jacobian singular",
 )
 
 
@@ -37,7 +38,7 @@ class Result(NamedTuple):
         Whether what was asked for was found.
     status : int
         0 converged; 1 all iterations were used; 2 no better point in the direction of the step; 3 a value or derivative
-        is not finite; 4 equal signs at both ends.
+        is not finite; 4 equal signs at both ends; 5 the slope is 0, or the Jacobian singular.
     iterations, evaluations : int
         How many steps were made, and how often the function was called.
 
@@ -282,6 +283,11 @@ def status_of(value: Any, gradients: Any, tol: Any) -> Any:
     return CONVERGED if size <= tol else ENDED
 
 
+def need_arguments(args: Any) -> None:
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(f"args is a tuple of further arguments, not {type(args).__name__}")
+
+
 def descend(rule: Any, f: Callable[..., Any], params: Any, args: tuple[Any, ...] = (), iterations: int = 1000, tol: float = 0.0) -> Result:
     """Minimize a function by steps of a rule: `GradientDescent`, `Momentum` or `Adam`.
 
@@ -317,6 +323,11 @@ def descend(rule: Any, f: Callable[..., Any], params: Any, args: tuple[Any, ...]
     >>> round(float(result.x["a"]), 4), round(float(result.x["b"]), 4), result.success
     (3.0, 1.0, True)
     """
+    need_arguments(args)
+    if isinstance(rule, type):
+        raise TypeError(f"a rule is an instance: {rule.__name__}(), not {rule.__name__}")
+    if not tol >= 0:
+        raise ValueError(f"tol is a number that is not negative, not {tol}")
     params = map_tree(lambda p: np.asarray(p)[()] * 1.0, params)
     state = rule.start(params)
     count = 0

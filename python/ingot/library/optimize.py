@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import primitives
-from .derivatives import is_number, jacfwd, jvp, value_and_grad
-from .descent import CONVERGED, ENDED, NOT_FINITE, SAME_SIGNS, STUCK, Result, largest, status_of
+from .derivatives import is_number, jacfwd, jvp, stop_gradient, value_and_grad
+from .descent import CONVERGED, ENDED, NOT_FINITE, SAME_SIGNS, SINGULAR, STUCK, Result, largest, need_arguments, status_of
 from .structures import flatten, unflatten
 
 
@@ -50,6 +50,7 @@ def bfgs(f: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), iterations:
     >>> optimize.bfgs(rosenbrock, np.zeros(4)).x.round(6)
     array([1., 1., 1., 1.])
     """
+    need_arguments(args)
     x, formed = flat(x0)
     n = len(x)
     steps = (np.zeros((n, n), x.dtype), np.zeros((1, 1), x.dtype), np.zeros(1, x.dtype), 0)
@@ -86,6 +87,7 @@ def lbfgs(
     """
     if memory < 1:
         raise ValueError(f"memory is a number of steps, not {memory}")
+    need_arguments(args)
     x, formed = flat(x0)
     n = len(x)
     steps = (np.zeros((memory, n), x.dtype), np.zeros((memory, n), x.dtype), np.zeros(memory, x.dtype), 0)
@@ -95,6 +97,8 @@ def lbfgs(
 def flat(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """The numbers of a structure as one array, and the function that makes a structure of such an array."""
     found, shape = flatten(tree)
+    if len(found) == 0:
+        raise TypeError("a point is of numbers and arrays: there are none")
     for leaf in found:
         if not is_number(leaf):
             raise TypeError(f"a point is of numbers and arrays, not of {type(leaf).__name__}")
@@ -109,7 +113,7 @@ def flat(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
         made: tuple = ()
         start = 0
         for part in parts:
-            own = x[start : start + part.size]
+            own = x[start : start + part.size].astype(part.dtype if part.dtype.kind == "f" else x.dtype)
             made = (*made, own.reshape(part.shape) if part.ndim > 0 else own[0])
             start += part.size
         return unflatten(shape, made)
@@ -118,7 +122,11 @@ def flat(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def tolerance(tol: Any, dtype: Any, power: float) -> Any:
-    return float(np.finfo(dtype).eps) ** power if tol is None else tol
+    if tol is None:
+        return float(np.finfo(dtype).eps) ** power
+    if not tol >= 0:
+        raise ValueError(f"tol is a number that is not negative, not {tol}")
+    return float(tol)
 
 
 def quasi_newton(
@@ -254,8 +262,8 @@ def gauss_newton(f: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), ite
     iterations : int, default 100
         The most steps.
     tol : float, optional
-        It has converged where a step is shorter, relative to the point, or lowers the sum less, relative to it, or the sum is
-        `eps` squared of the first one; by default the square root of the dtype's `eps`: 1.5e-8 for float64.
+        It has converged where a step changes no number of the point more, relative to it, or lowers the sum less, relative to it,
+        or the sum is `eps` squared of the first one; by default the square root of the dtype's `eps`: 1.5e-8 for float64.
 
     Returns
     -------
@@ -300,8 +308,8 @@ def levenberg_marquardt(f: Callable[..., Any], x0: Any, args: tuple[Any, ...] = 
 
     Notes
     -----
-    The damping of each variable follows the largest slope of the residuals by it, as in MINPACK, and its size what each step
-    has gained (Nielsen 1999).
+    The damping of each variable follows the slopes of the residuals by it in the last steps, and its size what each step has gained
+    (Nielsen 1999).
 
     Examples
     --------
@@ -316,10 +324,11 @@ def levenberg_marquardt(f: Callable[..., Any], x0: Any, args: tuple[Any, ...] = 
 
 
 def least_squares(f: Callable[..., Any], x0: Any, args: tuple[Any, ...], iterations: int, tol: Any, is_damped: bool) -> Result:
+    need_arguments(args)
     x, formed = flat(x0)
 
     def residuals(x: Any) -> Any:
-        return np.ravel(f(formed(x), *args))
+        return np.ravel(f(formed(x), *args)) * 1.0
 
     tol = tolerance(tol, x.dtype, 0.5)
     eps = float(np.finfo(x.dtype).eps)
@@ -328,22 +337,25 @@ def least_squares(f: Callable[..., Any], x0: Any, args: tuple[Any, ...], iterati
     least = eps * eps * value
     status, evaluations, count = ENDED, 1, 0
     damping, growth = 1e-3 if is_damped else 0.0, 2.0
-    scales = np.zeros(len(x), x.dtype)
+    scales = np.zeros(len(x), r.dtype)
     while True:
         jacobian = jacfwd(residuals)(x)
         slopes = jacobian.T @ r
-        status = status_of(value, slopes, 0.0)
+        own = status_of(value, slopes, 0.0)
+        if status == ENDED or own == NOT_FINITE:
+            status = own
         if status != ENDED or count >= iterations:
             break
         normal = jacobian.T @ jacobian
-        scales = np.maximum(scales, np.diag(normal))
+        scales = np.maximum(np.diag(normal), 0.1 * scales) if is_damped else np.diag(normal)
         floor = np.max(scales) * eps
-        tries, is_short, step = 0, False, -slopes
+        tries, is_short, step = 0, False, (-slopes).astype(x.dtype)
         while status == ENDED:
             damped = normal + np.diag((damping + eps) * np.maximum(scales, floor))
-            step, is_solved = solved(damped, -slopes) if is_damped or tries == 0 else (0.5 * step, True)
+            found, is_solved = solved(damped, -slopes) if is_damped or tries == 0 else ((0.5 * step).astype(r.dtype), True)
+            step = found.astype(x.dtype)
             if is_damped or tries == 0:
-                is_short = bool(largest(step) <= tol * (tol + largest(x)))
+                is_short = bool(np.all(np.abs(step) <= tol * (tol + np.abs(x))))
             new = residuals(x + step)
             new_value = 0.5 * (new @ new)
             evaluations += 1
@@ -363,8 +375,6 @@ def least_squares(f: Callable[..., Any], x0: Any, args: tuple[Any, ...], iterati
                 status = CONVERGED if np.isfinite(new_value) else NOT_FINITE
             elif tries >= (60 if is_damped else 20):
                 status = STUCK
-        if status != ENDED:
-            break
     return Result(formed(x), value, formed(slopes), status == CONVERGED, status, count, evaluations)
 
 
@@ -441,6 +451,7 @@ def projected_gradient(
     >>> optimize.projected_gradient(lambda x: np.sum((x - 2) ** 2), lambda x: np.clip(x, 0, [1, 3]), np.zeros(2)).x
     array([1., 2.])
     """
+    need_arguments(args)
     x, formed = flat(x0)
 
     def projected(x: Any) -> Any:
@@ -483,7 +494,7 @@ def spectral(f: Callable[..., Any], projected: Any, x: Any, formed: Any, args: t
         step = part * step
         change = new_slopes - slopes
         curved = float(step @ change)
-        length = min(max(float(step @ step) / curved, 1e-10), 1e10) if curved > 0 else min(10 * length, 1e10)
+        length = min(max(float(step @ step) / curved, 1e-30), 1e10) if curved > 0 else min(10 * length, 1e10)
         x, value, slopes = x + step, new_value, new_slopes
         count += 1
         recent[count % 10] = value
@@ -506,7 +517,7 @@ def bisection(f: Callable[..., Any], low: Any, high: Any, args: tuple[Any, ...] 
     args : tuple
         Further arguments.
     tol : float, default 0
-        It has converged where the interval is narrower than this and 4 `eps` of its middle.
+        It has converged where the interval is no wider than this and 4 `eps` of its middle.
     iterations : int, default 2200
         The most steps; by default as many as any interval of float64 needs.
 
@@ -533,6 +544,8 @@ def bisection(f: Callable[..., Any], low: Any, high: Any, args: tuple[Any, ...] 
     >>> ingot.vmap(lambda a: optimize.bisection(lambda x, a: x * x - a, 0.0, 9.0, (a,)).x)(np.array([4.0, 9.0, 25.0]))
     array([2., 3., 5.])
     """
+    need_arguments(args)
+    tol = tolerance(tol, np.float64, 1.0)
     low, high = low * 1.0, high * 1.0
     at_low, at_high = f(low, *args), f(high, *args)
     refuse_derivatives(at_low + at_high)
@@ -554,7 +567,7 @@ def bisection(f: Callable[..., Any], low: Any, high: Any, args: tuple[Any, ...] 
         count += 1
         if value != value:
             status = NOT_FINITE
-        elif value == 0 or abs(high - low) <= 2 * (tol + 4 * eps * abs(x)) or x == low or x == high:
+        elif value == 0 or abs(high - low) <= tol + 4 * eps * abs(x) or x == low or x == high:
             status = CONVERGED
         elif (value > 0) == is_up:
             high = x
@@ -589,7 +602,14 @@ def newton(f: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), iteration
     Returns
     -------
     Result
-        The point, with the slope or Jacobian before the last step.
+        The point, with the slope or Jacobian there.
+
+    Raises
+    ------
+    TypeError
+        The point is no number or array of one axis.
+    ValueError
+        There are not as many equations as variables.
 
     See Also
     --------
@@ -597,8 +617,9 @@ def newton(f: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), iteration
 
     Notes
     -----
-    A step after which the function is larger, or not finite, is halved, 30 times at most. Derivatives of the result by `args` are
-    those of the last step: those of the root, up to rounding.
+    A step after which the function is larger, or not finite, is halved, 30 times at most. Derivatives of the point by what `f` reads
+    are those of the root there, however the point was found; by `x0` they are 0. The point has the dtype of `x0`, also where the
+    function's is another one.
 
     Examples
     --------
@@ -608,11 +629,13 @@ def newton(f: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), iteration
     >>> optimize.newton(lambda x: np.array([x[0] + x[1] - 3, x[0] * x[1] - 2]), np.array([0.0, 5.0])).x.round(6)
     array([1., 2.])
     """
-    x = x0 * 1.0
+    need_arguments(args)
+    x = start_of(x0)
     value = f(x, *args)
+    need_equations(x, value)
     tol = tolerance(tol, np.asarray(x).dtype, 0.75)
     status, evaluations, count = ENDED, 1, 0
-    size = largest(value)
+    size = float(largest(value))
     while True:
         slope = jacobian_of(f, x, args)
         if not (np.isfinite(size) and np.isfinite(largest(slope))):
@@ -623,16 +646,16 @@ def newton(f: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), iteration
             break
         step, is_solved = solution(slope, value)
         if not is_solved:
-            status = STUCK
+            status = SINGULAR
             break
         tries = 0
         while True:
-            new = x - step
+            new = less(x, step)
             new_value = f(new, *args)
-            new_size = largest(new_value)
+            new_size = float(largest(new_value))
             evaluations += 1
             tries += 1
-            is_short = largest(step) <= tol * max(largest(x), tol)
+            is_short = bool(float(largest(step)) <= tol * max(float(largest(x)), tol))
             if new_size < size or (is_short and new_size <= 2 * size) or tries >= 30:
                 break
             step = 0.5 * step
@@ -641,10 +664,42 @@ def newton(f: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), iteration
             break
         x, value, size = new, new_value, new_size
         count += 1
-        if is_short or size == 0:
+        if is_short:
             status = CONVERGED
-            break
-    return Result(x, value, slope, status == CONVERGED, status, count, evaluations)
+    return Result(with_derivatives(f, x, args), value, slope, status == CONVERGED, status, count, evaluations)
+
+
+def start_of(x0: Any) -> Any:
+    if not is_number(x0) or np.ndim(x0) > 1:
+        raise TypeError("a point of `newton` is a number or an array of one axis")
+    return np.asarray(x0)[()] * 1.0
+
+
+def need_equations(x: Any, value: Any) -> None:
+    if not is_number(value):
+        raise TypeError("a function that `newton` is called with returns a number or an array")
+    if np.shape(value) != np.shape(x):
+        raise ValueError(f"as many equations as variables are needed: the function returns the shape {np.shape(value)}, the point has {np.shape(x)}")
+    if np.asarray(value).dtype.kind == "c" and np.asarray(x).dtype.kind != "c":
+        raise TypeError("the function returns complex numbers: begin at a complex point")
+
+
+def less(x: Any, step: Any) -> Any:
+    """x - step, of the dtype of x."""
+    return x - np.asarray(step).astype(np.asarray(x).dtype)[()]
+
+
+def with_derivatives(f: Callable[..., Any], x: Any, args: tuple[Any, ...]) -> Any:
+    """A root with the derivatives that a step of Newton's has there, for each derivative around; the number is the same."""
+    around = primitives.derivatives()
+    found = x
+    if len(around) > 0:
+        found = stop_gradient(1 * x)
+        for _ in around:
+            solved_for, _ = solution(jacobian_of(f, found, args), f(found, *args))
+            step = 1 * solved_for
+            found = less(found, step - stop_gradient(1 * step))
+    return found
 
 
 def jacobian_of(f: Callable[..., Any], x: Any, args: tuple[Any, ...]) -> Any:
