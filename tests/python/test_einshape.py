@@ -61,6 +61,20 @@ WRONG = {
     "'...' in 'a b c -> a b c ...' is an axis of its own on the left side": ("a b c -> a b c ...", {}),
 }
 
+WRONG_CALLS = {
+    "'2' is on the right side of 'a (b 2) c -> a b 2' alone": (ValueError, lambda x: E.reduce(x, "a (b 2) c -> a b 2", "max")),
+    "'2' is on the left side of 'a (b 2) c -> a b c 2' alone": (ValueError, lambda x: E.rearrange(x, "a (b 2) c -> a b c 2")),
+    "'2' is on the left side of '2 b c -> 2 b c' alone": (ValueError, lambda x: E.repeat(x, "2 b c -> 2 b c")),
+    "'>' in 'abc>cab' is no name of an axis": (ValueError, lambda x: E.einshape("abc>cab", x)),
+    "'~' in 'a~->~a' is no name of an axis": (ValueError, lambda x: E.einshape("a~->~a", x)),
+    "'.0' is not in 'a ... -> ... a'": (ValueError, lambda x: E.rearrange(x, "a ... -> ... a", **{".0": 4})),
+    "'b' in 'a (b d) c -> a b d c' has a length, not -1": (ValueError, lambda x: E.rearrange(x, "a (b d) c -> a b d c", b=-1, d=-4)),
+    "'²' in 'a b c -> a b c ²' is no name of an axis": (ValueError, lambda x: E.repeat(x, "a b c -> a b c ²")),
+    "a reduction over 2 of 3 axes returns an array of 3 axes": (ValueError, lambda x: E.reduce(x, "a b c -> a", lambda x, axes: x)),
+    "a pattern is a str, not ndarray": (TypeError, lambda x: E.rearrange("a b c -> c b a", x)),
+    "a pattern is a str, not float": (TypeError, lambda x: E.einshape(1.5, "abc->cba")),
+}
+
 
 def layouts(x):
     return [x, np.asfortranarray(x), x[:, ::-1].copy()[:, ::-1], np.repeat(x, 2, -1)[..., ::2]]
@@ -92,6 +106,20 @@ def test_wrong_patterns(text):
     for f in (lambda x: E.rearrange(x, pattern, **sizes), ingot.jit(lambda x: E.rearrange(x, pattern, **sizes))):
         with pytest.raises(ValueError, match=re.escape(text) + "$"):
             f(X)
+
+
+@pytest.mark.parametrize("text", WRONG_CALLS)
+def test_wrong_calls(text):
+    error, f = WRONG_CALLS[text]
+    for call in (f, ingot.jit(f)):
+        with pytest.raises(error, match=re.escape(text) + "$"):
+            call(X)
+
+
+def test_names_of_parameters_are_names_of_axes():
+    for f in (lambda y: E.rearrange(y, "x (y z) c -> y x z c", y=2), lambda y: E.repeat(y, "a b c -> a b c x", x=2)):
+        assert np.array_equal(ingot.jit(f)(X), f(X))
+    assert E.reduce(X, "(x y) b c -> x", "sum", x=2).shape == (2,)
 
 
 def test_wrong_reductions():

@@ -51,7 +51,7 @@ def einshape(equation: str, value: Any, **sizes: int) -> Any:
     return _transformed(value, _spaced(equation), sizes, None, True)
 
 
-def rearrange(x: Any, pattern: str, **sizes: int) -> Any:
+def rearrange(x: Any, /, pattern: str, **sizes: int) -> Any:
     """Return an array whose axes are split, merged or reordered by a pattern of names.
 
     Parameters
@@ -89,7 +89,7 @@ def rearrange(x: Any, pattern: str, **sizes: int) -> Any:
     return _transformed(x, pattern, sizes, None, False)
 
 
-def reduce(x: Any, pattern: str, reduction: str | Callable[..., Any], **sizes: int) -> Any:
+def reduce(x: Any, /, pattern: str, reduction: str | Callable[..., Any], **sizes: int) -> Any:
     """Return an array without the axes that a pattern has on its left side alone.
 
     Parameters
@@ -97,7 +97,7 @@ def reduce(x: Any, pattern: str, reduction: str | Callable[..., Any], **sizes: i
     x : array_like
         The array.
     pattern : str
-        As of `rearrange`; names on the left side alone are reduced over, and so are numbers: ``"(h 2) (w 2) -> h w"``.
+        As of `rearrange`; names on the left side alone are reduced over, and so are all numbers there: ``"(h 2) (w 2) -> h w"``.
     reduction : str or callable
         ``"sum"``, ``"mean"``, ``"max"``, ``"min"``, ``"prod"``, ``"any"``, ``"all"``, or ``f(array, axes)``.
     **sizes : int
@@ -129,7 +129,7 @@ def reduce(x: Any, pattern: str, reduction: str | Callable[..., Any], **sizes: i
     return _transformed(x, pattern, sizes, reduction, False)
 
 
-def repeat(x: Any, pattern: str, **sizes: int) -> Any:
+def repeat(x: Any, /, pattern: str, **sizes: int) -> Any:
     """Return an array whose elements are repeated along the axes that a pattern has on its right side alone.
 
     Parameters
@@ -166,12 +166,21 @@ def repeat(x: Any, pattern: str, **sizes: int) -> Any:
 
 def _spaced(equation: str) -> str:
     """An equation of letters as a pattern of names."""
+    need_text(equation)
+    for letter in equation.replace("->", "").replace(ANY, ""):
+        if letter in ">~":
+            raise ValueError(f"{letter!r} in {equation!r} is no name of an axis")
     word = equation.replace(" ", "").replace("->", ">").replace(ANY, "~")
     return " ".join([letter for letter in word]).replace(">", "->").replace("~", ANY)
 
 
-def _groups(side: str, pattern: str) -> tuple[Any, ...]:
-    """The axes of a side, each a tuple of names; numbers have a name each, which begins with the number."""
+def need_text(pattern: Any) -> None:
+    if not isinstance(pattern, str):
+        raise TypeError(f"a pattern is a str, not {type(pattern).__name__}")
+
+
+def _groups(side: str, pattern: str, where: str) -> tuple[Any, ...]:
+    """The axes of a side, each a tuple of names; numbers have a name each, which begins with the number and is on no other side."""
     groups: tuple = ()
     inner: tuple = ()
     is_inner = False
@@ -184,10 +193,10 @@ def _groups(side: str, pattern: str) -> tuple[Any, ...]:
             is_inner = not is_inner
             inner = ()
         else:
-            if not (word.isidentifier() or word.isdigit() or word == ANY):
+            if not (word.isidentifier() or word.isdecimal() or word == ANY):
                 raise ValueError(f"{word!r} in {pattern!r} is no name of an axis")
             named: tuple = (MERGED,) if word == ANY and is_inner else (word,)
-            named = (f"{word} {number}",) if word.isdigit() else named
+            named = (f"{word} {where}{number}",) if word.isdecimal() else named
             named = () if word == "1" else named
             number += 1
             inner = inner + named if is_inner else inner
@@ -220,11 +229,12 @@ def _opened(groups: tuple[Any, ...], inner: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 def _transformed(value: Any, pattern: str, sizes: dict[str, int], reduction: Any, may_repeat: bool) -> Any:
+    need_text(pattern)
     sides = pattern.split("->")
     if len(sides) != 2:
         raise ValueError(f"a pattern has two sides with '->' between them, not {pattern!r}")
-    left = _groups(sides[0], pattern)
-    right = _groups(sides[1], pattern)
+    left = _groups(sides[0], pattern, "left")
+    right = _groups(sides[1], pattern, "right")
     for side in (left, right):
         words = [ANY if name == MERGED else name for name in _names(side)]
         if len(set(words)) != len(words):
@@ -269,8 +279,10 @@ def _lengths(shape: tuple[int, ...], before: tuple[Any, ...], after: tuple[Any, 
     """The length of each name."""
     lengths: dict[str, Any] = {}
     for name in sizes:
-        if name not in _names(before) and name not in _names(after):
+        if not name.isidentifier() or (name not in _names(before) and name not in _names(after)):
             raise ValueError(f"{name!r} is not in {pattern!r}")
+        if sizes[name] < 0:
+            raise ValueError(f"{name!r} in {pattern!r} has a length, not {sizes[name]}")
         lengths[name] = sizes[name]
     for name in _names(before) + _names(after):
         if " " in name:
@@ -305,7 +317,10 @@ def _product(lengths: list[Any]) -> Any:
 
 def _reduced(x: Any, axes: tuple[int, ...], reduction: Any) -> Any:
     if not isinstance(reduction, str):
-        return reduction(x, axes)
+        made = reduction(x, axes)
+        if np.ndim(made) != x.ndim - len(axes):
+            raise ValueError(f"a reduction over {len(axes)} of {x.ndim} axes returns an array of {np.ndim(made)} axes")
+        return made
     if reduction == "sum":
         return x.sum(axis=axes)
     if reduction == "mean":
