@@ -1,7 +1,11 @@
 """`ingot.testing`: each assertion holds and fails where it has to, in Python and in compiled functions; docs/guides/test.md."""
 
 import dataclasses
+import functools
+import os
 import re
+import subprocess
+import sys
 import typing
 
 import ingot
@@ -27,6 +31,7 @@ HOLDS = {
     "names": lambda x, y: testing.assert_shapes("(n,d),(d)", x, y),
     "numbers and any": lambda x, y: testing.assert_shapes("(2, 3), (_)", x, y),
     "leading axes": lambda x, y: testing.assert_shapes("(...,d),(...),()", x, y, 1.5, d=3),
+    "one axis": lambda x, y: testing.assert_shapes("(n,)", y, n=3),
     "ranks": lambda x, y: testing.assert_ranks((0, 2), x, 1.5),
     "dtypes": lambda x, y: testing.assert_dtypes(np.floating, x, {"a": y, "b": (1.0,)}),
     "finite": lambda x, y: testing.assert_finite(x, [y, 1]),
@@ -62,6 +67,9 @@ FAILS = {
 }
 
 MISUSED = {
+    "'D' is not in '(n,d)'": lambda x: testing.assert_shapes("(n,d)", x, D=3),
+    "shapes are spelled as in '(n,3),(n),()', not '(n d)'": lambda x: testing.assert_shapes("(n d)", x),
+    "shapes are spelled as in '(n,3),(n),()', not '(²)'": lambda x: testing.assert_shapes("(²)", x),
     "shapes are spelled as in '(n,3),(n),()', not 'n,d'": lambda x: testing.assert_shapes("n,d", x),
     "shapes are spelled as in '(n,3),(n),()', not '(n,...)'": lambda x: testing.assert_shapes("(n,...)", x),
     "1 shapes for 2 arrays: '(n,d)'": lambda x: testing.assert_shapes("(n,d)", x, x),
@@ -90,6 +98,53 @@ def test_misuse(text):
     for f in both(MISUSED[text]):
         with pytest.raises(ValueError, match=re.escape(text)):
             f(X)
+
+
+class Box:
+    def __init__(self, x):
+        self.x = x
+
+    def __eq__(self, other):
+        return np.array([self.x == other.x, True])
+
+
+def test_dtypes_are_equal_in_all_that_they_have():
+    for dtype, x, text in [
+        ("f8", np.zeros(1, ">f8"), "argument 0 is >f8, not float64"),
+        ("M8[s]", np.zeros(1, "M8[ns]"), r"datetime64\[ns\], not datetime64\[s\]"),
+        ("i4,f8", np.zeros(1, "i4,f4"), "argument 0 is"),
+        ("U3", np.zeros(1, "U4"), "argument 0 is str"),
+        (np.float32, {}, "argument 0 has no arrays"),
+    ]:
+        with pytest.raises(AssertionError, match=text):
+            testing.assert_dtypes(dtype, x)
+    testing.assert_dtypes(np.str_, np.zeros(1, "U4"))
+    testing.assert_dtypes(np.datetime64, np.zeros(1, "M8[s]"))
+    with pytest.raises(AssertionError, match="argument 1 is >f8, not float64"):
+        testing.assert_trees_equal(np.zeros(1), np.zeros(1, ">f8"))
+    for wrong in (lambda: testing.assert_dtypes(None, 1.0), lambda: testing.assert_dtypes(np.float32)):
+        with pytest.raises(TypeError, match="a dtype and arrays are needed"):
+            wrong()
+
+
+def test_what_cannot_be_read_is_refused():
+    for x in (np.array([np.nan], object), Box(np.nan), {np.nan}, (x for x in [np.nan]), np.zeros(1, "i4,f8")):
+        for check in (testing.assert_finite, testing.assert_no_nan):
+            with pytest.raises(TypeError, match="argument 1 has no numbers that can be read"):
+                check(1.0, x)
+    for check in (testing.assert_finite, testing.assert_no_nan):
+        check(2**70, None, "text", np.zeros(1, "M8[s]"))
+        with pytest.raises(AssertionError, match="is NaT at"):
+            check(np.array(["NaT"], "M8[s]"))
+    for x in ({"a": np.zeros(2)}, None, "text"):
+        with pytest.raises(TypeError, match="argument 0 is no array"):
+            testing.assert_shapes("()", x)
+
+
+def test_leaves_that_compare_as_arrays():
+    testing.assert_trees_equal([Box(1)], [Box(1)])
+    with pytest.raises(AssertionError, match=r"argument 1\[0\] is"):
+        testing.assert_trees_equal([Box(1)], [Box(2)])
 
 
 def test_arrays_of_devices():
@@ -126,7 +181,7 @@ class TestSame:
     def test_values_mutations_and_exceptions(self):
         x = np.arange(4.0)
         assert testing.assert_same(changes_and_raises, (x, 3)) == {"total": 13.0, "count": 3} and x[0] == 0
-        error = testing.assert_same(ingot.jit(changes_and_raises), (x,), {"n": 5})
+        error = testing.assert_same(ingot.jit(changes_and_raises), (x,), {"n": 5}, raises=IndexError)
         assert type(error) is IndexError and str(error) == "5 elements of 4"
 
     def test_batches(self):
@@ -153,8 +208,65 @@ class TestSame:
     def test_what_differs(self, in_python, compiled, text, monkeypatch):
         monkeypatch.setattr(testing, "_jit", lambda f: compiled)
         with pytest.raises(AssertionError) as found:
-            testing.assert_same(in_python, (np.zeros(3),))
+            testing.assert_same(in_python, (np.zeros(3),), raises=IndexError if "IndexError" in text and "not IndexError" in text else ())
         assert text in str(found.value)
+
+    def test_exceptions_have_to_be_asked_for(self):
+        with pytest.raises(IndexError, match="5 elements of 4") as found:
+            testing.assert_same(changes_and_raises, (np.zeros(4), 5))
+        assert "give `raises`" in found.value.__notes__[0]
+        with pytest.raises(TypeError):
+            testing.assert_same(lambda x: x, (1.0,), {"y": 2.0})
+        with pytest.raises(TypeError, match="args is a tuple of arguments, not float"):
+            testing.assert_same(lambda x: x, 1.0)
+        with pytest.raises(AssertionError, match="no exception is raised, not IndexError or KeyError"):
+            testing.assert_same(lambda x: x, (1.0,), raises=(IndexError, KeyError))
+        assert type(testing.assert_same(lambda x, i: x[i], (np.zeros(2), 3), raises=IndexError, grad=True)) is IndexError
+        assert testing.assert_same(lambda x: x + 1, [1.0]) == 2.0
+
+    def test_functions_are_called_as_they_are(self):
+        def inner(x):
+            return x * x
+
+        @functools.wraps(inner)
+        def twice(x):
+            return 2 * x
+
+        assert testing.assert_same(twice, (3.0,)) == 6.0
+        assert testing.assert_same(ingot.grad(inner), (3.0,)) == 6.0
+        assert testing.assert_same(ingot.vmap(lambda x: x.sum() if x.ndim else x * 10), (np.ones(2),)).tolist() == [10.0, 10.0]
+        assert testing.assert_same(ingot.jit(lambda x, n: (x, n), static_argnums=1), (1.0, "text")) == (1.0, "text")
+
+    def test_copies_share_memory_and_have_the_same_strides(self):
+        base = np.arange(6.0)
+        frozen = np.arange(8.0)[::-2]
+        frozen.flags.writeable = False
+
+        def both(x, y, z):
+            x[:] = 5.0
+            return y.sum() + z.sum()
+
+        assert testing.assert_same(both, (base[:4], base[2:], frozen)) == 35.0 and base[0] == 0
+        x, y, z = testing._copied((base[:4], {"y": base[2:]}, frozen))
+        assert np.shares_memory(x, y["y"]) and not np.shares_memory(x, base) and not z.flags.writeable and z.strides == frozen.strides
+        assert np.array_equal(z, frozen) and np.array_equal(y["y"], base[2:])
+
+    def test_axes_of_structures(self):
+        batch = {"a": np.arange(6.0).reshape(2, 3), "b": 1.0}
+        assert testing.assert_same(lambda d: d["a"].sum() + d["b"], (batch,), in_axes=({"a": 0, "b": None},)) == [4.0, 13.0]
+        for axes, text in ((5, "in_axes is 5 for an array of the shape"), (0, "batches of one length are needed, not of \\[0\\]")):
+            with pytest.raises(ValueError, match=text):
+                testing.assert_same(lambda x: x.sum(), (np.zeros((0, 3)),), in_axes=axes)
+        with pytest.raises(TypeError, match="in_axes has numbers, None"):
+            testing.assert_same(lambda x: x.sum(), (np.zeros((2, 3)),), in_axes="x")
+
+    def test_batches_are_checked_as_a_whole(self, monkeypatch):
+        with pytest.raises(AssertionError):
+            testing.assert_same(lambda x: x * ingot.stop_gradient(x) if x > 1 else x, (np.array([0.5, 2.0]),), in_axes=0, grad=True)
+        monkeypatch.setattr(testing, "_vmap", lambda f, axes: lambda x: (x.fill(1.0), np.zeros(2))[1])
+        monkeypatch.setattr(testing, "_jit", lambda f: f)
+        with pytest.raises(AssertionError, match="vmap: args"):
+            testing.assert_same(lambda x: 0 * x[0], (np.zeros((2, 3)),), in_axes=0)
 
 
 class TestTwice:
@@ -176,6 +288,37 @@ class TestTwice:
         with pytest.raises(TypeError, match="takes no `jit`"):
             testing.with_and_without_jit(lambda: None)
 
+    def test_jit_is_found_by_its_name(self):
+        seen = []
+
+        @testing.with_and_without_jit
+        def test(x, jit, *, y=2):
+            seen.append((jit(lambda a: a)(x), y))
+
+        test(1.5)
+        test(2.5, y=3)
+        assert seen == [(1.5, 2)] * 2 + [(2.5, 3)] * 2
+
+    def test_functions_of_decorators_stay(self):
+        @functools.wraps(abs)
+        def double(x):
+            return 2 * x
+
+        found = []
+        testing.with_and_without_jit(lambda jit: found.append(jit(double)(-1.5)))()
+        assert found == [-3.0, -3.0]
+
+    def test_what_a_call_does_not_run_is_refused(self):
+        async def coroutine(jit):
+            assert False
+
+        def generator(jit):
+            yield 1
+
+        for test in (coroutine, generator):
+            with pytest.raises(TypeError, match="is a coroutine or generator"):
+                testing.with_and_without_jit(test)
+
 
 def test_specialisations_are_counted():
     f, g = ingot.jit(lambda x: x + 1), ingot.jit(lambda x: x - 1)
@@ -189,6 +332,17 @@ def test_specialisations_are_counted():
     with pytest.raises(TypeError, match="a compiled function has specialisations"):
         with testing.limit_specialisations(abs):
             pass
+    with pytest.raises(TypeError, match="no function is given"):
+        with testing.limit_specialisations():
+            pass
+    with testing.limit_specialisations(f, f, most=1):
+        f(np.float32(1))
+
+
+def test_limits_pass_where_nothing_is_compiled():
+    code = "import ingot\nf = ingot.jit(lambda x: x)\nwith ingot.testing.limit_specialisations(f): print(f(1))"
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "INGOT_DISABLE": "1"}, capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"
 
 
 class TestCheckGrads:
@@ -211,6 +365,19 @@ class TestCheckGrads:
         f = {"fwd": only_forwards, "rev": only_backwards}[mode]
         with pytest.raises(AssertionError):
             testing.check_grads(f, (1.5,), modes=(mode,))
+
+    @pytest.mark.parametrize(
+        ("f", "args", "text"),
+        [
+            (lambda x: None, (1.0,), "a result of floats"),
+            (lambda x: int(x), (1.5,), "a result of floats"),
+            (lambda x, n: x**n, (1.5, 3), "arguments are of floats or complex numbers, not of int64: bind it"),
+            (lambda: 1.0, (), "there are no arguments of floats"),
+        ],
+    )
+    def test_what_has_no_derivatives_is_refused(self, f, args, text):
+        with pytest.raises(TypeError, match=text):
+            testing.check_grads(f, args)
 
     def test_tolerances_and_modes(self):
         testing.check_grads(lambda x: x**3, (1.5,), modes=["rev"], order=2)

@@ -792,7 +792,8 @@ def check_grads(
     f : callable
         The function.
     args : tuple or list
-        Its arguments: numbers and arrays of floats or complex numbers, and structures of these.
+        Its arguments: numbers and arrays of floats or complex numbers, and structures of these. Bind others, such as integers:
+        ``lambda x: f(x, 3)``.
     order : int, default 1
         The highest derivative that is checked.
     atol, rtol : float, optional
@@ -806,6 +807,8 @@ def check_grads(
         They differ.
     ValueError
         There is no such mode.
+    TypeError
+        Arguments are none, or not of floats, or no result is.
 
     Notes
     -----
@@ -827,6 +830,9 @@ def check_grads(
         return np.array(x)[()]
 
     at = tree_map(copied, tuple(args))
+    others = [np.asarray(x).dtype for x in leaves(at) if np.asarray(x).dtype.kind not in "fc"]
+    if others or not leaves(at):
+        raise TypeError(f"arguments are of floats or complex numbers, not of {others[0]}: bind it" if others else "there are no arguments of floats")
     precision = max(np.finfo(np.asarray(x).dtype).eps for x in leaves(at))
     step = float(precision ** (1 / 3))
     tolerance = 40 * step**2
@@ -841,6 +847,8 @@ def check_grads(
             found, expected, rtol=tolerance if rtol is None else rtol, atol=tolerance * size if atol is None else atol
         )
 
+    if not any(np.asarray(x).dtype.kind in "fc" for x in leaves(f(*tree_map(copied, at)))):
+        raise TypeError("a result of floats or complex numbers is needed: the function returns none, whose derivatives are not checked")
     differences = [(np.asarray(high) - np.asarray(low)) / (2 * step) for high, low in zip(leaves(moved(step)), leaves(moved(-step)), strict=True)]
     if "fwd" in modes:
         for tangent, expected in zip(leaves(jvp(f, tree_map(copied, at), directions)[1]), differences, strict=True):

@@ -10,7 +10,7 @@ from . import primitives
 from .structures import leaves, structure
 
 
-def assert_shapes(shapes: str, *arrays: Any, **sizes: int) -> None:
+def assert_shapes(shapes: str, /, *arrays: Any, **sizes: int) -> None:
     """Raise AssertionError unless arrays have these shapes, in which a name is one length wherever it is.
 
     Parameters
@@ -28,7 +28,9 @@ def assert_shapes(shapes: str, *arrays: Any, **sizes: int) -> None:
     AssertionError
         A shape is another one.
     ValueError
-        `shapes` is not spelled so, or not for so many arrays.
+        `shapes` is not spelled so, or not for so many arrays, or has no such name.
+    TypeError
+        An argument is no array.
 
     See Also
     --------
@@ -45,8 +47,12 @@ def assert_shapes(shapes: str, *arrays: Any, **sizes: int) -> None:
     spelled = _shapes_of(shapes)
     if len(spelled) != len(arrays):
         raise ValueError(f"{len(spelled)} shapes for {len(arrays)} arrays: {shapes!r}")
+    for name in sizes:
+        if name == "_" or not any([name in names for names in spelled]):
+            raise ValueError(f"{name!r} is not in {shapes!r}")
     known = dict(sizes)
     for k in range(len(arrays)):
+        _need_array(arrays[k], k)
         shape = np.shape(arrays[k])
         names = spelled[k]
         is_open = len(names) > 0 and names[0] == "..."
@@ -55,7 +61,7 @@ def assert_shapes(shapes: str, *arrays: Any, **sizes: int) -> None:
         if len(names) != len(shape) if not is_open else len(names) > len(shape):
             raise AssertionError(f"argument {k} has the shape {shape}, not ({','.join(spelled[k])})")
         for name, length in zip(names, shape[len(shape) - len(names) :]):
-            if name.isdigit():
+            if name.isdecimal():
                 if length != int(name):
                     raise AssertionError(f"argument {k} has the shape {shape}, not ({','.join(spelled[k])})")
             elif name in known:
@@ -67,12 +73,21 @@ def assert_shapes(shapes: str, *arrays: Any, **sizes: int) -> None:
 
 def _shapes_of(text: str) -> list[list[str]]:
     """The names of the axes of each array."""
-    bare = text.replace(" ", "")
-    found = [[name for name in part.split(",") if part != ""] for part in bare.removeprefix("(").removesuffix(")").split("),(")]
+    words = text.replace("(", " ( ").replace(")", " ) ").replace(",", " , ").split()
+    apart = all([words[k] in "()," or words[k + 1] in "()," for k in range(len(words) - 1)])
+    bare = "".join(words)
+    parts = [part.removesuffix(",") if part != "," else part for part in bare.removeprefix("(").removesuffix(")").split("),(")]
+    found = [[name for name in part.split(",") if part != ""] for part in parts]
     names = [name for part in found for name in (part[1:] if part[:1] == ["..."] else part)]
-    if not (bare.startswith("(") and bare.endswith(")") and all([name.isdigit() or name.isidentifier() for name in names])):
+    if not (apart and bare.startswith("(") and bare.endswith(")") and all([name.isdecimal() or name.isidentifier() for name in names])):
         raise ValueError(f"shapes are spelled as in '(n,3),(n),()', not {text!r}")
     return found
+
+
+def _need_array(x: Any, k: int) -> None:
+    if isinstance(x, (np.ndarray, np.generic, bool, int, float, complex, tuple, list)) or hasattr(x, "shape"):
+        return
+    raise TypeError(f"argument {k} is no array: {type(x).__name__}")
 
 
 def assert_ranks(ranks: Any, *arrays: Any) -> None:
@@ -101,6 +116,7 @@ def assert_ranks(ranks: Any, *arrays: Any) -> None:
     """
     wanted = ranks if isinstance(ranks, tuple) else (ranks,)
     for k in range(len(arrays)):
+        _need_array(arrays[k], k)
         if np.ndim(arrays[k]) not in wanted:
             raise AssertionError(f"argument {k} has {np.ndim(arrays[k])} axes, not {' or '.join([str(rank) for rank in wanted])}")
 
@@ -111,7 +127,8 @@ def assert_dtypes(dtype: Any, *trees: Any) -> None:
     Parameters
     ----------
     dtype : dtype or type
-        A dtype, or an abstract type of NumPy's: ``np.floating``.
+        A dtype, which has to be equal in its byte order, unit, length and fields, too; or a type of NumPy's for many: ``np.floating``,
+        ``np.str_``.
     *trees : object
         Arrays and numbers, and structures of these.
 
@@ -130,12 +147,17 @@ def assert_dtypes(dtype: Any, *trees: Any) -> None:
     >>> testing.assert_dtypes(np.float32, {"w": np.zeros(3, np.float32), "b": np.float32(1)})
     >>> testing.assert_dtypes(np.floating, np.zeros(3, np.float32), 1.0)
     """
+    if dtype is None or len(trees) == 0:
+        raise TypeError("a dtype and arrays are needed")
     for k in range(len(trees)):
         found = _leaves(trees[k])
+        if len(found) == 0:
+            raise AssertionError(f"argument {k} has no arrays")
         for i in range(len(found)):
             own = np.asarray(found[i]).dtype
-            if not np.issubdtype(own, dtype):
-                raise AssertionError(f"argument {k}{_place(structure(trees[k]), i)} is {own.name}, not {_name_of(dtype)}")
+            if not (np.issubdtype(own, dtype) if _is_kind(dtype) else own == np.dtype(dtype)):
+                name = _name_of(dtype) if _is_kind(dtype) else _other_name(np.dtype(dtype), own)
+                raise AssertionError(f"argument {k}{_place(structure(trees[k]), i)} is {_other_name(own, dtype)}, not {name}")
 
 
 def _leaves(tree: Any) -> list[Any]:
@@ -149,11 +171,24 @@ def on_host(x: Any) -> Any:
     return x.to_host() if hasattr(x, "to_host") else x
 
 
-def _name_of(dtype: Any) -> str:
-    for kind in (np.number, np.inexact, np.floating, np.complexfloating, np.integer, np.signedinteger, np.unsignedinteger, np.generic):
+def _is_kind(dtype: Any) -> bool:
+    """Whether a type of NumPy's stands for many dtypes."""
+    abstract = (np.number, np.inexact, np.floating, np.complexfloating, np.integer, np.signedinteger, np.unsignedinteger, np.generic)
+    for kind in (*abstract, np.character, np.flexible, np.str_, np.bytes_, np.void, np.datetime64, np.timedelta64):
         if dtype is kind:
-            return kind.__name__
-    return np.dtype(dtype).name
+            return True
+    return False
+
+
+def _name_of(kind: Any) -> str:
+    return kind.__name__
+
+
+def _other_name(dtype: Any, other: Any) -> str:
+    """The name of a dtype; with all that it has besides where another one has the same name."""
+    if _is_kind(other) or dtype.name != np.dtype(other).name:
+        return dtype.name
+    return str(dtype)
 
 
 def _place(shape: Any, number: int) -> str:
@@ -188,7 +223,9 @@ def assert_finite(*trees: Any) -> None:
     Raises
     ------
     AssertionError
-        A number is not finite.
+        A number is not finite, or a time is NaT.
+    TypeError
+        There is something else than numbers, times and strings, which cannot be read: sets, generators, arrays of objects.
 
     See Also
     --------
@@ -205,8 +242,12 @@ def assert_finite(*trees: Any) -> None:
         found = _leaves(trees[k])
         for i in range(len(found)):
             x = np.asarray(found[i])
-            if x.dtype.kind in "fc" and not np.isfinite(x).all():
-                raise AssertionError(f"argument {k}{_place(structure(trees[k]), i)} {_wrong(x, np.isfinite(x), 'finite')}")
+            if x.dtype.kind in "fcmM":
+                are_right = np.isfinite(x) if x.dtype.kind in "fc" else x == x
+                if not are_right.all():
+                    raise AssertionError(f"argument {k}{_place(structure(trees[k]), i)} {_wrong(x, are_right, 'finite')}")
+            elif x.dtype.kind not in "biuSU" and not isinstance(found[i], int):
+                raise TypeError(f"argument {k}{_place(structure(trees[k]), i)} has no numbers that can be read: {_what(found[i])}")
 
 
 def assert_no_nan(*trees: Any) -> None:
@@ -220,7 +261,9 @@ def assert_no_nan(*trees: Any) -> None:
     Raises
     ------
     AssertionError
-        A number is NaN.
+        A number is NaN, or a time is NaT.
+    TypeError
+        As of `assert_finite`.
 
     See Also
     --------
@@ -235,8 +278,16 @@ def assert_no_nan(*trees: Any) -> None:
         found = _leaves(trees[k])
         for i in range(len(found)):
             x = np.asarray(found[i])
-            if x.dtype.kind in "fc" and np.isnan(x).any():
-                raise AssertionError(f"argument {k}{_place(structure(trees[k]), i)} {_wrong(x, ~np.isnan(x), 'numbers')}")
+            if x.dtype.kind in "fcmM":
+                are_right = x == x
+                if not are_right.all():
+                    raise AssertionError(f"argument {k}{_place(structure(trees[k]), i)} {_wrong(x, are_right, 'numbers')}")
+            elif x.dtype.kind not in "biuSU" and not isinstance(found[i], int):
+                raise TypeError(f"argument {k}{_place(structure(trees[k]), i)} has no numbers that can be read: {_what(found[i])}")
+
+
+def _what(x: Any) -> str:
+    return f"an array of {x.dtype}" if isinstance(x, np.ndarray) else type(x).__name__
 
 
 def _wrong(x: Any, are_right: Any, what: str) -> str:
@@ -373,15 +424,20 @@ def _are_arrays(actual: Any, expected: Any, place: str) -> bool:
     """Whether two leaves are arrays or numbers, whose dtypes and shapes are equal; raises where leaves differ in what they are."""
     numbers = (np.ndarray, np.generic, bool, int, float, complex)
     if not isinstance(actual, numbers) or not isinstance(expected, numbers):
-        if isinstance(actual, numbers) or isinstance(expected, numbers) or not actual == expected:
+        if isinstance(actual, numbers) or isinstance(expected, numbers) or not _are_equal(actual, expected):
             raise AssertionError(f"{place} is {actual!r}, not {expected!r}")
         return False
     x, y = np.asarray(actual), np.asarray(expected)
     if x.dtype != y.dtype:
-        raise AssertionError(f"{place} is {x.dtype.name}, not {y.dtype.name}")
+        raise AssertionError(f"{place} is {_other_name(x.dtype, y.dtype)}, not {_other_name(y.dtype, x.dtype)}")
     if x.shape != y.shape:
         raise AssertionError(f"{place} has the shape {x.shape}, not {y.shape}")
     return True
+
+
+def _are_equal(x: Any, y: Any) -> bool:
+    equal = x == y
+    return bool(equal.all()) if isinstance(equal, np.ndarray) else bool(equal)
 
 
 def _difference(x: Any, y: Any, equal: Any) -> str:
