@@ -385,3 +385,18 @@ def test_bisection_is_as_narrow_as_tol():
 def test_misuse(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.parametrize("solver", [optimize.bfgs, optimize.levenberg_marquardt, optimize.projected_gradient], ids=["bfgs", "levenberg_marquardt", "projected_gradient"])
+def test_batches_of_batches(solver):
+    def solved(a):
+        if solver is optimize.levenberg_marquardt:
+            return solver(lambda x, a: x - a, np.zeros(2), (a,))
+        if solver is optimize.projected_gradient:
+            return solver(lambda x, a: np.sum((x - a) ** 2), lambda x: x, np.zeros(2), (a,))
+        return solver(lambda x, a: np.sum((x - a) ** 2), np.zeros(2), (a,))
+
+    a = np.arange(4.0).reshape(2, 2)
+    found = ingot.vmap(ingot.vmap(solved))(a)
+    assert found.success.all() and found.status.shape == (2, 2)
+    np.testing.assert_allclose(found.x, np.stack([a, a], -1), atol=1e-6)

@@ -96,6 +96,8 @@ def lbfgs(
 
 def flat(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """The numbers of a structure as one array, and the function that makes a structure of such an array."""
+    if is_number(tree):
+        return flat_array(np.asarray(tree))
     found, shape = flatten(tree)
     if len(found) == 0:
         raise TypeError("a point is of numbers and arrays: there are none")
@@ -103,10 +105,7 @@ def flat(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
         if not is_number(leaf):
             raise TypeError(f"a point is of numbers and arrays, not of {type(leaf).__name__}")
     parts = tuple([np.asarray(leaf) for leaf in found])
-    dtype = np.result_type(*[part.dtype for part in parts])
-    if dtype.kind not in "fiub":
-        raise TypeError(f"a point is of real numbers, not of {dtype.name}")
-    dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    dtype = float_of(np.result_type(*[part.dtype for part in parts]))
     whole = np.concatenate([part.ravel() for part in parts]).astype(dtype)
 
     def formed(x: Any) -> Any:
@@ -119,6 +118,19 @@ def flat(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
         return unflatten(shape, made)
 
     return whole, formed
+
+
+def flat_array(part: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """As `flat` of one number or array, without loops over structures."""
+    if part.ndim == 0:
+        return part.ravel().astype(float_of(part.dtype)), lambda x: x[0]
+    return part.ravel().astype(float_of(part.dtype)), lambda x: x.reshape(part.shape)
+
+
+def float_of(dtype: Any) -> Any:
+    if dtype.kind not in "fiub":
+        raise TypeError(f"a point is of real numbers, not of {dtype.name}")
+    return dtype if dtype.kind == "f" else np.dtype(np.float64)
 
 
 def tolerance(tol: Any, dtype: Any, power: float) -> Any:
