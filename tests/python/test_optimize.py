@@ -400,3 +400,12 @@ def test_batches_of_batches(solver):
     found = ingot.vmap(ingot.vmap(solved))(a)
     assert found.success.all() and found.status.shape == (2, 2)
     np.testing.assert_allclose(found.x, np.stack([a, a], -1), atol=1e-6)
+
+
+def test_batches_of_batches_of_structures_have_a_limit():
+    def solved(a):
+        return optimize.projected_gradient(lambda p, a: (p["a"] - a) ** 2 + (p["b"] - a) ** 2, lambda p: p, {"a": 0.0, "b": 0.0}, (a,))
+
+    assert ingot.vmap(solved)(np.arange(2.0)).success.all()
+    with pytest.raises(ingot.UnsupportedError, match="16 000 operations"):
+        ingot.vmap(ingot.vmap(solved))(np.ones((2, 2)))

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import typing
+import warnings
 
 import ingot
 import numpy as np
@@ -159,6 +160,16 @@ def test_arrays_of_devices():
         ingot.jit(lambda x: testing.assert_shapes("(n,d)", x, d=4))(x)
 
 
+def test_comparisons_do_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for f in both(lambda x, y: testing.assert_trees_close(x, y)):
+            with pytest.raises(AssertionError, match="argument 1 is -60000.0, not 60000.0"):
+                f(np.float16(60000), np.float16(-60000))
+    with pytest.raises(TypeError, match="shapes are a str, not tuple"):
+        testing.assert_shapes(("n",), X)
+
+
 def test_default_tolerances_follow_the_dtype():
     one = np.float32(1)
     testing.assert_trees_close(one, np.float32(1.0003))
@@ -261,6 +272,11 @@ class TestSame:
             testing.assert_same(lambda x: x.sum(), (np.zeros((2, 3)),), in_axes="x")
 
     def test_batches_are_checked_as_a_whole(self, monkeypatch):
+        def first(x):
+            x[0] = 9.0
+            return x.sum()
+
+        assert testing.assert_same(first, (np.ones((2, 3)),), in_axes=0) == [11.0, 11.0]
         with pytest.raises(AssertionError):
             testing.assert_same(lambda x: x * ingot.stop_gradient(x) if x > 1 else x, (np.array([0.5, 2.0]),), in_axes=0, grad=True)
         monkeypatch.setattr(testing, "_vmap", lambda f, axes: lambda x: (x.fill(1.0), np.zeros(2))[1])

@@ -630,8 +630,8 @@ def newton(f: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), iteration
     Notes
     -----
     A step after which the function is larger, or not finite, is halved, 30 times at most. Derivatives of the point by what `f` reads
-    are those of the root there, however the point was found; by `x0` they are 0. The point has the dtype of `x0`, also where the
-    function's is another one.
+    are those of the root there, however the point was found; by `x0` they are 0, and so are all where the slope is. The
+    point has the dtype of `x0`, also where the function's is another one.
 
     Examples
     --------

@@ -44,6 +44,8 @@ def assert_shapes(shapes: str, /, *arrays: Any, **sizes: int) -> None:
     Traceback (most recent call last):
     AssertionError: argument 1 has the shape (4,), not (n): n is 5
     """
+    if not isinstance(shapes, str):
+        raise TypeError(f"shapes are a str, not {type(shapes).__name__}")
     spelled = _shapes_of(shapes)
     if len(spelled) != len(arrays):
         raise ValueError(f"{len(spelled)} shapes for {len(arrays)} arrays: {shapes!r}")
@@ -392,7 +394,8 @@ def assert_trees_close(*trees: Any, rtol: float | None = None, atol: float = 0.0
                 x, y = np.asarray(pairs[i][0]), np.asarray(pairs[i][1])
                 if x.dtype.kind in "fc":
                     relative = float(np.finfo(x.dtype).eps) ** 0.5 if rtol is None else rtol
-                    close = np.isclose(x, y, rtol=relative, atol=atol, equal_nan=True)
+                    with np.errstate(over="ignore", invalid="ignore"):
+                        close = np.isclose(x, y, rtol=relative, atol=atol, equal_nan=True)
                 else:
                     close = x == y
                 if not close.all():
