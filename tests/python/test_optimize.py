@@ -342,6 +342,8 @@ class TestLeastSquaresRules:
     def test_parameters_of_other_sizes(self, solver):
         result = solver(lambda p: np.array([p[0] - 1e9, p[1] ** 2 - 2]), np.array([1e9, 5.0]))
         assert result.success and result.x[1] == pytest.approx(2**0.5, rel=1e-12)
+        mixed = solver(lambda p: np.array([1e-8 * (p[0] - 3), 1e8 * (p[1] - 2), p[0] * p[1] * 1e-9]), np.zeros(2))
+        assert mixed.success and mixed.x == pytest.approx([75 / 26, 2], rel=1e-6)
         y = 1e7 + 3 * np.exp(-0.7 * 10 * T)
         fit = optimize.levenberg_marquardt(lambda p: p[0] + p[1] * np.exp(-p[2] * 10 * T) - y, np.array([1e7, 1.0, 2.0]))
         assert fit.success and fit.x == pytest.approx([1e7, 3, 0.7], rel=1e-6)

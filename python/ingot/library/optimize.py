@@ -360,7 +360,7 @@ def least_squares(f: Callable[..., Any], x0: Any, args: tuple[Any, ...], iterati
             break
         normal = jacobian.T @ jacobian
         scales = np.maximum(np.diag(normal), 0.1 * scales) if is_damped else np.diag(normal)
-        floor = np.max(scales) * eps
+        floor = np.max(scales) * eps**3
         tries, is_short, step = 0, False, (-slopes).astype(x.dtype)
         while status == ENDED:
             damped = normal + np.diag((damping + eps) * np.maximum(scales, floor))
