@@ -98,7 +98,7 @@ MUTANTS = (
     Mutant("transform/arrays/lower_reductions.cpp", "if (source_.operands(r.id).size() > 1) {", "source_.operands(r.id).size() > 1", "false",
            "the mask of a reduction is dropped"),
     # Loops in lanes.
-    Mutant("transform/analyses/affine.cpp", "const Polynomial one(1);\n  if (search(sum - one, steps_)", "one(1)", "one(0)",
+    Mutant("transform/analyses/affine.cpp", "const Polynomial one(1);\n  if (leaves_rest_of_number(sum)) return true;\n  if (search(sum - one, steps_)", "one(1)", "one(0)",
            "iterations that use what the one before has written run together"),
     Mutant("transform/analyses/reductions.cpp", "return leads_to(yielded) && op_ && uses_of(parameter_) == ends_ &&",
            "uses_of(parameter_) == ends_", "true", "a running sum that is used in the loop is taken for a reduction"),

@@ -9,6 +9,8 @@ import pytest
 import scipy.optimize
 from ingot import optimize
 
+pytestmark = pytest.mark.rotated(3)
+
 
 def rosenbrock(x):
     return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)

@@ -85,14 +85,14 @@ ORDERS = {
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex128"])
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_elements_in_order(name, dtype, one_thread_at_first):
     everywhere(ELEMENTWISE[name], numbers(dtype, 4500))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "int32", "float16", "float32", "float64"])
 @pytest.mark.parametrize("name", ORDERS)
 def test_orders(name, dtype, one_thread_at_first):
@@ -100,7 +100,7 @@ def test_orders(name, dtype, one_thread_at_first):
     everywhere(ORDERS[name], with_nan(x) if np.dtype(dtype).kind == "f" and "max" not in name else x)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("n", [1, 2, 127, 128, 129, 2047, 2049, 20000])
 @pytest.mark.parametrize("name", ["reduce", "scan", "exclusive scan", "compact", "sort", "argsort", "unique", "group_by_reduce"])
 def test_sizes(name, n, one_thread_at_first):

@@ -17,6 +17,8 @@ from ingot import parallel
 RUN, BLOCK = 128, 2048
 SIZES = (1, 2, RUN - 1, RUN, RUN + 1, BLOCK - 1, BLOCK, BLOCK + 1, BLOCK + RUN, 3 * BLOCK + 7)
 
+pytestmark = pytest.mark.rotated(2)
+
 
 def by_python(name):
     """The function as Python runs it, which is what INGOT_DISABLE=1 gives."""

@@ -304,7 +304,7 @@ def test_the_tier_is_pickled():
     code = "import numpy as np\ndef f(x): return x + 1\n"
     space = {"__name__": "elsewhere"}
     exec(code, space)  # noqa: S102
-    assert ingot.jit(space["f"], tier="quick").__reduce_ex__(2)[1][-3:-1] == (True, "quick")
+    assert ingot.jit(space["f"], tier="quick").__reduce_ex__(2)[1][-4:-2] == (True, "quick")
 
 
 def test_exceptions_are_the_same(monkeypatch):
