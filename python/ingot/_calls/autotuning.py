@@ -46,21 +46,41 @@ class Trial(NamedTuple):
 class Tuning(NamedTuple):
     """What `ingot.autotune` has found.
 
+    Parameters
+    ----------
+    function : Function
+        The function, compiled with the schedule.
+    schedule : Schedule
+        The quickest; without steps where none was quicker than what Ingot chooses.
+    seconds : float
+        Of a call with it.
+    unscheduled : float
+        Seconds of a call without a schedule.
+    trials : tuple
+        All that were tried, each with `schedule`, `seconds` and `refused`; none where the result was on disk.
+
     See Also
     --------
     ingot.autotune : Makes them.
+
+    Examples
+    --------
+    >>> def doubled(x):
+    ...     for i in range(len(x)):
+    ...         x[i] *= 2
+    >>> tuned = ingot.autotune(doubled, np.ones(100), budget=0.0, store=False)
+    >>> tuned.schedule, len(tuned.trials)
+    (ingot.schedule(), 1)
     """
 
     function: Any
-    """The function, compiled with the schedule."""
     schedule: Schedule
-    """The quickest; without steps where none was quicker than what Ingot chooses."""
     seconds: float
-    """Of a call with it."""
     unscheduled: float
-    """Seconds of a call without a schedule."""
     trials: tuple[Trial, ...]
-    """All that were tried; none where the result was on disk."""
+
+
+Tuning.__module__ = "ingot"
 
 
 def autotune(f: Any, *args: Any, budget: float = 10.0, schedules: Sequence[Schedule] | None = None, store: bool = True) -> Tuning:
@@ -71,7 +91,8 @@ def autotune(f: Any, *args: Any, budget: float = 10.0, schedules: Sequence[Sched
     f : callable
         A function, or what `ingot.jit` made of one.
     *args
-        Arguments of a typical call. Each measured call gets deep copies. What a function changes elsewhere, as global arrays, each call changes.
+        Arguments of a typical call. Each measured call gets deep copies. What a function changes elsewhere, as in global arrays,
+        each call changes.
     budget : float, default 10.0
         Seconds for all measurements. One compilation or call that has begun is not interrupted.
     schedules : sequence of Schedule, optional
@@ -100,8 +121,8 @@ def autotune(f: Any, *args: Any, budget: float = 10.0, schedules: Sequence[Sched
 
     Notes
     -----
-    Without `schedules` the search takes the best of one kind of step and goes on from there: orders, tiles, lanes, iterations written out. A
-    schedule that is refused, or gives other bits than the function without one, counts as refused.
+    Without `schedules` the search takes the best of one kind of step and goes on from there: orders, tiles, lanes, iterations
+    written out. A schedule that is refused, or gives other bits than the function without one, counts as refused.
 
     Examples
     --------

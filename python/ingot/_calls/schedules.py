@@ -73,6 +73,7 @@ class Schedule:
     False
     """
 
+    __module__ = "ingot"
     __slots__ = ("_directives", "_text")
     _directives: tuple[Directive, ...]
     _text: str
@@ -336,6 +337,7 @@ class loop:  # noqa: N801
     array([0., 1., 1., 1., 0.])
     """
 
+    __module__ = "ingot"
     __slots__ = ()
 
     def __init__(self, *names: str) -> None:
