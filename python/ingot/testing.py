@@ -229,10 +229,11 @@ def _elements(args: tuple[Any, ...], in_axes: Any) -> list[tuple[Any, ...]]:
         _along(arg, axis, lambda leaf, axis: lengths.add(_np.shape(leaf)[axis]))
     if len(lengths) != 1 or 0 in lengths:
         raise ValueError(f"batches of one length are needed, not of {sorted(lengths) or 'none'}")
-    return [
-        tuple(_along(arg, axis, lambda leaf, axis, i=i: _np.take(leaf, i, axis)) for arg, axis in zip(args, axes, strict=True))
-        for i in range(lengths.pop())
-    ]
+
+    def element(i: int) -> tuple[Any, ...]:
+        return tuple(_along(arg, axis, lambda leaf, axis: _np.take(leaf, i, axis)) for arg, axis in zip(args, axes, strict=True))
+
+    return [element(i) for i in range(lengths.pop())]
 
 
 def _along(arg: Any, axis: Any, f: Callable[[Any, int], Any]) -> Any:

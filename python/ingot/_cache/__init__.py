@@ -102,7 +102,7 @@ class Cache:
             if keys is None:
                 break
             here = self._read(keys.own.digest)
-            found = _first_that_holds(function, keys, here, functools.partial(fits, key=arguments.key))
+            found = _first_that_holds(function, keys, here, fits, arguments.key)
             if found is not None:
                 return found, arguments
             if not self._learn(function, keys, here if keys.own is keys.plain else self._read(keys.plain.digest)):
@@ -168,11 +168,11 @@ class Found(NamedTuple):
     """None: the function wants none."""
 
 
-def _first_that_holds(function: Function, keys: Keys, there: list[Entry], fits: Callable[[Stored], bool]) -> Found | None:
+def _first_that_holds(function: Function, keys: Keys, there: list[Entry], fits: Fits, key: Any) -> Found | None:
     for entry in (each for each in there if each.kind == CODE):
         with contextlib.suppress(Changed, Unnamed, ValueError, RuntimeError):
             found = entries.restored(entry, function.__ingot_function__, keys.own.objects, keys.facts)
-            if fits(found.stored) and (entry.body or not function._wants_code):
+            if fits(found.stored, key) and (entry.body or not function._wants_code):
                 return Found(found, entry.tier, _ingot.Code.load(entry.body, function._loading.options(), found.moves) if entry.body else None)
     return None
 

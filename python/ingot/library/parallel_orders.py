@@ -812,7 +812,7 @@ def merge_by_key(x_keys: Any, y_keys: Any, x_values: Any, y_values: Any) -> Any:
     return keys, values
 
 
-def searchsorted(xs: Any, values: Any, side: str = "left") -> Any:
+def searchsorted(xs: Any, values: Any, side: Any = "left") -> Any:
     """Return where values would be inserted in a sorted sequence.
 
     Parameters
