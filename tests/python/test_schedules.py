@@ -469,3 +469,40 @@ def test_random_schedules():
         except (ingot.UnsupportedError, ValueError):
             pass
     assert taken >= 5
+
+
+@pytest.mark.parametrize("make", ["ingot.jit(f, schedule=plan)", "_with(ingot.jit(f), plan)"])
+def test_lines_of_another_process_are_not_those_of_now(make, tmp_path):
+    """Code of a schedule that names a line is not taken from the disk: also where `autotune` has made the function."""
+    from caching import environment
+
+    text = (
+        "import numpy as np, ingot\nfrom ingot._calls.autotuning import _with\n"
+        "def f(c):\n    for i in range(c.shape[0]):\n        c[i] = 3\n"
+        f"plan = ingot.schedule().unroll('i:4', 4)\n{make}(np.zeros(40))\n"
+    )
+    outcomes = []
+    for above in ("", "", "\n"):
+        (tmp_path / "one.py").write_text(above + text)
+        command = [sys.executable, str(tmp_path / "one.py")]
+        outcomes.append(subprocess.run(command, capture_output=True, text=True, env=environment(tmp_path), timeout=100).stderr)
+    assert outcomes[:2] == ["", ""] and "the loop `i:4`, which this function does not have" in outcomes[2]
+
+
+def test_a_schedule_is_of_its_function_alone():
+    """Its steps, of which this one is refused in a call, are not taken in callers, in derivatives and on devices."""
+
+    def row_sums(a):
+        out = np.zeros(a.shape[0])
+        for i in range(a.shape[0]):
+            for k in range(a.shape[1]):
+                out[i] += a[i, k]
+        return out
+
+    a = given()[0]
+    scheduled = ingot.jit(row_sums, schedule=S().parallel("k"))
+    with pytest.raises(ingot.UnsupportedError, match="shared by threads"):
+        scheduled(a)
+    assert np.array_equal(ingot.jit(lambda a: scheduled(a) + 1)(a), row_sums(a) + 1)
+    assert np.array_equal(ingot.grad(lambda a: scheduled(a).sum())(a), np.ones_like(a))
+    assert np.array_equal(ingot.jit(row_sums, schedule=S().parallel("k"), device="emulated")(a), row_sums(a))

@@ -17,7 +17,7 @@ from .. import _ingot
 from .._code import source
 from .._devices.threads import get_num_threads
 from .._errors import UnsupportedError
-from .function import Function
+from .function import Function, _restored
 from .jit import jit
 from .schedules import SPLIT, VECTORIZE, Directive, Schedule, names_given
 
@@ -167,10 +167,8 @@ def autotune(f: Any, *args: Any, budget: float = 10.0, schedules: Sequence[Sched
 
 def _with(plain: Function, found: Schedule) -> Function:
     """The function with another schedule."""
-    made: Function = type(plain)(plain.__ingot_function__, plain._signatures, plain._mode, plain._relaxed, plain._static, plain._device)
-    made._is_stored, made._tier, made._in_order = plain._is_stored, plain._tier, plain._in_order
-    made._directives = found._directives
-    return made
+    options = (plain._signatures, plain._mode, plain._relaxed, plain._static, plain._device, plain._is_stored, plain._tier, plain._in_order)
+    return _restored(plain.__ingot_function__, *options, found._directives)
 
 
 class _Search:

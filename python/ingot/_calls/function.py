@@ -389,6 +389,8 @@ class Function(Base[P, R_co]):
 
     @property
     def _is_storable(self) -> bool:
+        if any(":" in name for each in self._directives for name in each.loops):
+            return False  # another process may have the function in other lines
         return self._is_stored and self._mode == "compiled" and not self._loading.linked and _cache() is not None
 
     def _load(self, arguments: Any, values: list[Any]) -> tuple[Specialisation | None, Any]:

@@ -240,8 +240,6 @@ def jit(
         if isinstance(f, Function) and f._shown:
             jitted_again(made, f)
         made._is_stored, made._tier, made._in_order, made._directives = bool(cache), tier, not parallel, directives
-        if any(":" in name for each in directives for name in each.loops):
-            made._is_stored = False  # another process may have the function in other lines
         if (label := label_of(given)) is not None:
             made._profile_as(label)
         return made
