@@ -560,8 +560,10 @@ std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::obj
                                const std::vector<std::string>& loop_names) {
   frontend::Request options{.in_order = in_order};
   for (const nb::handle each : directives) {
-    ir::Directive directive{
-        static_cast<ir::Directive::Kind>(nb::cast<int>(each[0])), {}, nb::cast<int64_t>(each[2])};
+    ir::Directive directive{static_cast<ir::Directive::Kind>(nb::cast<int>(each[0])),
+                            {},
+                            nb::cast<int64_t>(each[2]),
+                            nb::cast<std::string>(each[3])};
     for (const nb::handle name : each[1]) directive.loops.push_back(nb::cast<std::string>(name));
     options.directives.push_back(std::move(directive));
   }

@@ -104,10 +104,13 @@ struct Directive {
     Vectorize,  ///< a loop runs in `number` lanes; 0: as many as fit
     Unroll,     ///< the iterations of a loop are written after each other
     Parallel,   ///< threads share a loop
+    Cache,      ///< each iteration of a loop reads a copy of the elements that it reads of an array
+    Prefetch,   ///< ... asks for those that it reads `number` iterations later
   };
   Kind kind;
   std::vector<std::string> loops;
   int64_t number = 0;
+  std::string array = {};  ///< a parameter of the function
 };
 
 class Module;

@@ -383,7 +383,7 @@ def _kept(key: bytes, budget: float) -> tuple[Schedule, float, float] | None:
         if spent < budget:
             return None
         made = Schedule()
-        made._directives, made._text = tuple(Directive(kind, tuple(loops), number) for kind, loops, number in steps), text
+        made._directives, made._text = tuple(Directive(kind, tuple(loops), number, array) for kind, loops, number, array in steps), text
         return made, float(seconds), float(unscheduled)
     except (ValueError, TypeError):
         return None
@@ -392,6 +392,6 @@ def _kept(key: bytes, budget: float) -> tuple[Schedule, float, float] | None:
 def _keep(key: bytes, best: Trial, unscheduled: float, budget: float) -> None:
     from .._cache import cache
 
-    steps = [[step.kind, list(step.loops), step.number] for step in best.schedule._directives]
+    steps = [[step.kind, list(step.loops), step.number, step.array] for step in best.schedule._directives]
     content = json.dumps([steps, str(best.schedule), best.seconds, unscheduled, budget]).encode()
     cache().folder.write(key, content)  # type: ignore[union-attr]

@@ -12,7 +12,7 @@ _MOST = 2**31 - 1
 """Of iterations that a step takes together."""
 
 
-SPLIT, REORDER, FUSE, VECTORIZE, UNROLL, PARALLEL = range(6)
+SPLIT, REORDER, FUSE, VECTORIZE, UNROLL, PARALLEL, CACHE, PREFETCH = range(8)
 """What directives do, as `ir::Directive::Kind` has it."""
 
 
@@ -22,6 +22,7 @@ class Directive(NamedTuple):
     kind: int
     loops: tuple[str, ...]
     number: int = 0
+    array: str = ""
 
 
 def checked(name: Any) -> str:
@@ -45,6 +46,14 @@ def _number(value: Any, what: str) -> int:
     if not 1 <= number <= _MOST:
         raise ValueError(f"{what} is from 1 to {_MOST}, not {number}")
     return number
+
+
+def _array(name: Any) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"names of arrays are strings, not {type(name).__name__}")
+    if not name.isidentifier():
+        raise ValueError(f"an array is named by the argument that it is, not by {name!r}")
+    return name
 
 
 def _stem(name: str) -> str:
@@ -246,6 +255,68 @@ class Schedule:
         made = self.split(loop, grain)
         outer = made._directives[-1].loops[1]
         return self._with(f"parallel({loop!r}, grain={operator.index(grain)})", made._directives[-1], Directive(PARALLEL, (outer,)))
+
+    def cache(self, array: str, loop: str) -> Schedule:
+        """Copy what an iteration of a loop reads of an array, without gaps, and read the copy in it.
+
+        Elements that are read often, and are far from each other, are then near each other in the cache.
+
+        Parameters
+        ----------
+        array : str
+            An array among the function's arguments, by its name. The loop must not write it.
+        loop : str
+            The loop. Each of its iterations begins with a copy of the box of elements that it reads.
+
+        Returns
+        -------
+        Schedule
+
+        Examples
+        --------
+        >>> def product(a, b, c):
+        ...     for i in range(a.shape[0]):
+        ...         for j in range(b.shape[1]):
+        ...             for k in range(a.shape[1]):
+        ...                 c[i, j] += a[i, k] * b[k, j]
+        >>> plan = ingot.schedule().tile(i=6, j=32).split("k", 128)
+        >>> plan = plan.reorder("k_outer", "j_outer", "i_outer", "j_inner", "k_inner", "i_inner")
+        >>> plan = plan.cache("b", "j_outer").vectorize("j_inner", 32).unroll("i_inner")
+        >>> a, b, c = np.ones((5, 6)), np.ones((6, 7)), np.zeros((5, 7))
+        >>> ingot.jit(product, schedule=plan)(a, b, c)
+        >>> c[0, 0]
+        np.float64(6.0)
+        """
+        return self._with(f"cache({array!r}, {loop!r})", Directive(CACHE, (checked(loop),), 0, _array(array)))
+
+    def prefetch(self, array: str, loop: str, ahead: int = 1) -> Schedule:
+        """Ask for the memory that an iteration of a loop reads of an array some iterations before.
+
+        Parameters
+        ----------
+        array : str
+            An array among the function's arguments, by its name.
+        loop : str
+            The loop.
+        ahead : int, optional
+            How many iterations before.
+
+        Returns
+        -------
+        Schedule
+
+        Examples
+        --------
+        >>> def far(x, y):
+        ...     for i in range(y.shape[0]):
+        ...         y[i] = x[i * 512]
+        >>> fast = ingot.jit(far, schedule=ingot.schedule().prefetch("x", "i", 16))
+        >>> fast(np.ones(2048), y := np.zeros(4))
+        >>> y
+        array([1., 1., 1., 1.])
+        """
+        number = _number(ahead, "a number of iterations")
+        return self._with(f"prefetch({array!r}, {loop!r}, {number})", Directive(PREFETCH, (checked(loop),), number, _array(array)))
 
 
 def schedule() -> Schedule:

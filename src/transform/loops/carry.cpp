@@ -25,6 +25,8 @@ namespace {
 
 /// Values that are carried take registers, which other values need.
 constexpr size_t kMostElements = 16;
+/// Indices that are sums of more values are not looked into.
+constexpr size_t kMostTerms = 8;
 
 /// An element of a view by its index nodes.
 struct Element {
@@ -39,24 +41,34 @@ Element element_at(const Function& f, NodeId access) {
   return {operands[0], Nodes(operands.begin() + 1, operands.begin() + static_cast<ptrdiff_t>(end))};
 }
 
-/// An index as a value and what is added to it; a constant has no value.
-std::pair<NodeId, int64_t> split(const Function& f, NodeId index) {
-  if (f.is_constant(index)) return {NodeId(), f.constant(index).as<int64_t>()};
-  if (f.op(index) == Op::add) {
-    for (const size_t i : {size_t{0}, size_t{1}}) {
-      if (const NodeId part = f.operand(index, i); f.is_constant(part))
-        return {f.operand(index, 1 - i), f.constant(part).as<int64_t>()};
+/// An index as a sum of values, in order, and a constant that is added to them.
+struct Sum {
+  Nodes terms;
+  uint64_t constant = 0;
+};
+Sum sum_of(const Function& f, NodeId index) {
+  Sum sum;
+  Nodes waiting{index};
+  while (!waiting.empty()) {
+    const NodeId part = waiting.back();
+    waiting.pop_back();
+    if (f.is_constant(part)) {
+      sum.constant += static_cast<uint64_t>(f.constant(part).as<int64_t>());
+    } else if (f.op(part) == Op::add && sum.terms.size() < kMostTerms) {
+      waiting.insert(waiting.end(), f.operands(part).begin(), f.operands(part).end());
+    } else {
+      sum.terms.push_back(part);
     }
   }
-  return {index, 0};
+  std::ranges::sort(sum.terms, {}, &NodeId::index);
+  return sum;
 }
 
 /// Whether two elements of one view differ along an axis by a number that is known.
 bool are_different(const Function& f, const Element& a, const Element& b) {
   for (size_t axis = 0; axis < a.indices.size(); ++axis) {
-    const auto [base, more] = split(f, a.indices[axis]);
-    const auto [other_base, other] = split(f, b.indices[axis]);
-    if (base == other_base && more != other) return true;
+    const Sum own = sum_of(f, a.indices[axis]), other = sum_of(f, b.indices[axis]);
+    if (own.terms == other.terms && own.constant != other.constant) return true;
   }
   return false;
 }

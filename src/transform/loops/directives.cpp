@@ -23,6 +23,7 @@
 #include "transform/analyses/dependence.h"
 #include "transform/analyses/lane_judge.h"
 #include "transform/analyses/obstacles.h"
+#include "transform/loops/boxes.h"
 #include "transform/loops/nest_steps.h"
 
 namespace ingot::transform {
@@ -32,6 +33,9 @@ namespace {
 using ir::Directive;
 using Kind = Directive::Kind;
 
+/// Of an array.
+constexpr size_t kMostAxes = 16;
+
 std::string quoted(std::string_view name) { return "`" + std::string(name) + "`"; }
 
 /// The names of loops that directives take from the program, not from directives before.
@@ -39,10 +43,15 @@ std::set<std::string> names_from_outside(const std::vector<Directive>& directive
   std::set<std::string> outside, made;
   for (const Directive& each : directives) {
     const bool makes = each.kind == Kind::Split || each.kind == Kind::Fuse;
-    const size_t taken = each.kind == Kind::Split ? 1 : each.kind == Kind::Fuse ? 2 : each.loops.size();
+    const bool has_array = !each.array.empty();
+    const size_t taken = has_array || each.kind == Kind::Split ? 1
+                         : each.kind == Kind::Fuse             ? 2
+                                                               : each.loops.size();
     for (size_t i = 0; i < taken; ++i)
       if (!made.contains(each.loops[i])) outside.insert(each.loops[i]);
     for (size_t i = taken; makes && i < each.loops.size(); ++i) made.insert(each.loops[i]);
+    for (size_t axis = 0; each.kind == Kind::Cache && axis < kMostAxes; ++axis)
+      made.insert(name_of_copy(each, axis));
   }
   return outside;
 }
@@ -248,6 +257,29 @@ class Follower {
         }
         shared_.insert(loops[0]);
         return;
+      case Kind::Cache:
+        refuse_known({name_of_copy(directive, 0)}, 0);
+        become(copy_boxes(*f_, directive));
+        know_loops_of_copy(directive);
+        read_.emplace(loops[0], "copy of " + directive.array);
+        return;
+      case Kind::Prefetch:
+        become(fetch_boxes(*f_, directive));
+        read_.emplace(loops[0], "fetches " + directive.array);
+        return;
+    }
+  }
+  /// The loops that copy are arranged by the user, too: no pass undoes what they do.
+  void know_loops_of_copy(const Directive& directive) {
+    const auto given = std::ranges::find_if(module_.directives, [&](const Directive& each) {
+      return each.kind == Kind::Cache && each.array == directive.array && each.loops[0] == directive.loops[0];
+    });
+    for (size_t axis = 0;; ++axis) {
+      const std::string name = name_of_copy(directive, axis);
+      if (loops_named(*f_, name).empty()) return;
+      known_.insert(name);
+      if (given == module_.directives.end()) continue;
+      if (std::ranges::find(given->loops, name) == given->loops.end()) given->loops.push_back(name);
     }
   }
   /// Refuses a step for a loop for which another one has chosen how it runs.
@@ -271,9 +303,10 @@ class Follower {
                                     [&](NodeId node) { return is_open(*f_, node) && is_shared(node); });
     for (NodeId at = (*f_)[(*f_)[loop].parent].owner; at; at = (*f_)[(*f_)[at].parent].owner)
       is_nested = is_nested || (is_open(*f_, at) && is_shared(at));
-    if (is_nested)
+    if (is_nested) {
       refuse_directive(*f_, loop, "a loop shared by threads inside another one,",
                        "fuse the two, and share that");
+    }
   }
   /// Refuses names for new loops that others have; `from`: the first of them.
   void refuse_known(const std::vector<std::string>& names, size_t from) const {
@@ -362,6 +395,8 @@ class Follower {
     if (const auto lanes = lanes_.find(name); lanes != lanes_.end())
       mark(lanes->second > 0 ? std::to_string(lanes->second) + " lanes" : "lanes");
     if (written_out_.contains(name)) mark("written out");
+    for (const auto& [reading, what] : read_)
+      if (reading == name) mark(what);
     mark("line " + std::to_string(line_of(*f_, loop)));
     nest += line + ":" + marks + "\n";
     for (const NodeId node : f_->region_body(f_->region(loop)))
@@ -420,6 +455,7 @@ class Follower {
   std::map<std::string, int64_t> lanes_;
   std::set<std::string> written_out_;
   std::set<std::string> shared_;
+  std::multimap<std::string, std::string> read_;  ///< by loop: what its iterations do with what they read
 };
 
 }  // namespace

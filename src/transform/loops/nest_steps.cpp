@@ -105,6 +105,14 @@ class LayoutGuard : public Step {
  protected:
   void visit(NodeId id) override {
     if (is_inside_ || std::ranges::find(nests_, id) == nests_.end()) return clone(id);
+    if (writes_shared_argument(id)) {
+      is_inside_ = true;
+      is_named_ = false;
+      set_location(id);
+      clone(id);
+      is_inside_ = false;
+      return;
+    }
     const Layouts layouts = written_layouts(source_, id);
     if (!layouts.known) {
       refuse_directive(source_, id,
@@ -138,6 +146,18 @@ class LayoutGuard : public Step {
   }
 
  private:
+  /// Whether a nest may write memory that two parameters are of.
+  bool writes_shared_argument(NodeId nest) const {
+    const auto parameters = source_.region_parameters(source_.body());
+    std::map<uint32_t, int> views;
+    for (size_t i = 0; i < parameters.size(); ++i)
+      if (source_.type(parameters[i]).is_view()) ++views[source_.parameters()[i].alias_set];
+    return std::ranges::any_of(views, [&](const auto& entry) {
+      return entry.second > 1 &&
+             may_write(source_, source_.region(nest), {Root::Kind::Parameter, entry.first});
+    });
+  }
+
   const Nodes& nests_;
   bool is_inside_ = false;
   bool is_named_ = false;

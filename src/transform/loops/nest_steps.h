@@ -32,8 +32,9 @@ struct Change {
 std::unique_ptr<Function> change_loops(const Function& function,
                                        const std::function<Change(NodeId loop)>& change);
 
-/// Has nests run as they are where an array that they write has two indices for one location, in versions
-/// whose loops have no names. Refuses what cannot be asked before a nest.
+/// Has nests run as they are, in versions whose loops have no names, where an array that they write has two
+/// indices for one location, and where it may share memory with another argument. Refuses what cannot be
+/// asked before a nest.
 std::unique_ptr<Function> guard_layouts(const Function& function, const Nodes& nests);
 
 /// Makes two loops of each loop of a name: the inner one has `number` iterations, or what is left.
