@@ -10,6 +10,7 @@ import pytest
 from caching import environment
 
 import ingot
+from ingot._calls.autotuning import _Search
 
 S = ingot.schedule
 
@@ -44,6 +45,16 @@ def test_what_is_found_computes_the_same():
     assert tuned.trials[0].schedule == S() and tuned.trials[0].seconds == tuned.unscheduled
     assert tuned.seconds == min(trial.seconds for trial in tuned.trials) > 0
     assert len(tuned.trials) > 3 and tuned.function._directives == tuned.schedule._directives
+
+
+def test_copies_are_tried():
+    search = _Search(ingot.jit(product), given(), 0.0)
+    plans = list(search._cached(S().tile(i=4, j=8), ("i", "j", "k")))
+    assert len(plans) == 15 and S().tile(i=4, j=8).cache("b", "j_outer") in plans
+    for plan in plans:
+        search.end = math.inf
+        search.try_one(plan)
+    assert {trial.refused for trial in search.trials if "cache('b', 'j_outer')" in str(trial.schedule)} == {""}
 
 
 def test_the_budget_ends_the_search():

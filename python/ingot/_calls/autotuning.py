@@ -96,7 +96,7 @@ def autotune(f: Any, *args: Any, budget: float = 10.0, schedules: Sequence[Sched
     budget : float, default 10.0
         Seconds for all measurements. One compilation or call that has begun is not interrupted.
     schedules : sequence of Schedule, optional
-        What is tried; by default orders, tiles, lanes and iterations written out of the function's nests of loops.
+        What is tried; by default orders, tiles, lanes, iterations written out and copies of arrays in the function's nests of loops.
     store : bool, default True
         Whether the result is stored on disk, and taken from there, for this function, this processor, this number of threads, and
         arguments of these dtypes and of about these sizes (the same power of 2).
@@ -122,7 +122,7 @@ def autotune(f: Any, *args: Any, budget: float = 10.0, schedules: Sequence[Sched
     Notes
     -----
     Without `schedules` the search takes the best of one kind of step and goes on from there: orders, tiles, lanes, iterations
-    written out. A schedule that is refused, or gives other bits than the function without one, counts as refused.
+    written out, copies. A schedule that is refused, or gives other bits than the function without one, counts as refused.
 
     Examples
     --------
@@ -213,10 +213,16 @@ class _Search:
 
     def improve(self, nest: tuple[str, ...]) -> None:
         """Goes from the best schedule so far to better ones of one nest."""
-        for kind in (_orders, _lanes, _tiles, _written_out, _lanes):
+        for kind in (_orders, _lanes, _tiles, _written_out, _lanes, self._cached):
             so_far = self.best.schedule
             for found in kind(so_far, nest):
                 self.try_one(found)
+
+    def _cached(self, so_far: Schedule, nest: tuple[str, ...]) -> Iterator[Schedule]:
+        code = self.plain.__ingot_function__.__code__
+        arrays = [name for name, value in zip(code.co_varnames, self.args) if isinstance(value, np.ndarray) and value.ndim > 1]
+        for array, loop in itertools.product(arrays, _innermost(so_far, nest)):
+            yield so_far.cache(array, loop)
 
     def _copies(self) -> list[Any]:
         return copy.deepcopy(list(self.args))
