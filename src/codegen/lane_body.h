@@ -199,6 +199,11 @@ class LaneBody : public Body {
                  llvm::Value* past);
   llvm::Value* rows_of(std::vector<llvm::Value*> elements);
 
+  /// @name Columns (lane_columns.cpp)
+  bool may_be_column(NodeId view, const LaneAddress& address, uint64_t size) const;
+  llvm::Value* load_column(NodeId id, llvm::Type* number, const LaneAddress& address, uint64_t size);
+  bool store_column(NodeId id, const LaneAddress& address, uint64_t size);
+
   /// @name Stores past the caches (streaming.cpp)
   /// Decides, when a vector loop is entered, whether it stores past them.
   void note_streams(NodeId loop);
@@ -211,10 +216,11 @@ class LaneBody : public Body {
   llvm::Value* first_mask_ = nullptr;            ///< the mask that they had at the start
   std::unordered_map<uint32_t, Affine> affine_;  ///< by node, while in lanes
   llvm::SmallVector<UnitStride, 4> unit_strides_;
-  llvm::AllocaInst* streamed_ = nullptr;  ///< whether anything has gone past the caches
-  std::vector<LaneLabel> lane_labels_;    ///< of the blocks that are open in lanes
-  std::vector<LaneCursor> lane_cursors_;  ///< of the loop whose iterations are in lanes
-  std::vector<Stage> stages_;             ///< of that loop's stores at cursors
+  std::unordered_map<uint32_t, llvm::Value*> columns_;  ///< by load, of those that are still to come
+  llvm::AllocaInst* streamed_ = nullptr;                ///< whether anything has gone past the caches
+  std::vector<LaneLabel> lane_labels_;                  ///< of the blocks that are open in lanes
+  std::vector<LaneCursor> lane_cursors_;                ///< of the loop whose iterations are in lanes
+  std::vector<Stage> stages_;                           ///< of that loop's stores at cursors
 };
 
 }  // namespace ingot::codegen

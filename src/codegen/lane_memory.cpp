@@ -302,9 +302,12 @@ void LaneBody::emit_load_in_lanes(NodeId id) {
     const bool picks = element && moves_neighbours(Instructions::Access::Load, part, element->length);
     const bool in_pairs =
         address.offsets == nullptr && is_number(address.step, 2 * size) && lanes_.mask == nullptr && !is_pair;
-    loaded.push_back(picks      ? load_of_rows(part, address.base, *element)
-                     : in_pairs ? load_every_second(part, address.base)
-                                : gather_lanes(part, lane_pointers(address, 0)));
+    Value* const column =
+        picks || in_pairs || is_pair || base::is_bool(type) ? nullptr : load_column(id, part, address, size);
+    loaded.push_back(picks               ? load_of_rows(part, address.base, *element)
+                     : in_pairs          ? load_every_second(part, address.base)
+                     : column != nullptr ? column
+                                         : gather_lanes(part, lane_pointers(address, 0)));
     if (is_pair) loaded.push_back(gather_lanes(part, lane_pointers(address, size / 2)));
   }
   if (base::is_bool(type))
@@ -327,6 +330,8 @@ void LaneBody::emit_store_in_lanes(NodeId id, std::span<const NodeId> operands, 
   const auto indices = operands.subspan(1, last - 1);
   const auto element = row_element(operands[0], indices, address, size);
   if (element && !is_pair && store_row(id, address, *element, type, past)) return;
+  const bool may_join = past == nullptr && !is_pair && !base::is_bool(type);
+  if (may_join && store_column(id, address, size)) return;
   scatter_lanes(stored[0], lane_pointers(address, 0));
   if (is_pair) scatter_lanes(stored[1], lane_pointers(address, size / 2));
 }

@@ -98,6 +98,7 @@ Parts LaneBody::emit_lanes(const Lanes& lanes, Value* k, const Parts& carried) {
   lanes_ = lanes;
   first_mask_ = lanes.mask;
   affine_.clear();
+  columns_.clear();
   const RegionId body = source_.region(lanes.loop);
   k = iteration_of(lanes.loop, k);
   llvm::Type* const type = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes.width);
