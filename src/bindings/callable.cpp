@@ -110,6 +110,7 @@ struct State {
 
   static constexpr size_t kMaxKnown = 64;
   static constexpr size_t kMostTried = 2;  ///< of these, before arguments are described
+  static constexpr size_t kMostTriedOfAlike = 16;
 
   nb::tuple captures() const;
   nb::tuple demanded() const;
@@ -203,7 +204,8 @@ nb::object call_known(const Known& known, const Recogniser& recogniser) {
 /// The result of a call of NumPy's arrays, numbers and containers of these like the last ones that are known;
 /// an invalid object: it is another call and has not begun, or an exception is set.
 nb::object call_recognised(State& state, const Counted<const Parameters>& parameters, const Bound& bound) {
-  for (size_t i = 0; i < std::min(state.known.size(), State::kMostTried); ++i) {
+  const size_t most = parameters->has_alike ? State::kMostTriedOfAlike : State::kMostTried;
+  for (size_t i = 0; i < std::min(state.known.size(), most); ++i) {
     const Counted<const Known> known = state.known[i];
     Recogniser recogniser;
     if (known->is(*parameters, bound.values, recogniser)) {
@@ -638,6 +640,7 @@ void bind_by(nb::handle self, nb::object code, nb::tuple names, size_t positiona
   fresh.sees_layout = state.parameters->sees_layout;
   fresh.device = state.parameters->device;
   fresh.only_reads = state.parameters->only_reads;
+  fresh.has_alike = state.parameters->has_alike;
   state.parameters = Counted<const Parameters>::make(std::move(fresh));
   std::swap(state.binding, binding);
   state.forget();
@@ -870,6 +873,12 @@ void bind_settings(const nb::object& type) {
         state_of(self).describe_otherwise([](Parameters& parameters) { parameters.only_reads = true; });
       },
       "Calls write into no argument.");
+  add_method(
+      type, "_take_alike",
+      [](nb::handle self) {
+        state_of(self).describe_otherwise([](Parameters& parameters) { parameters.has_alike = true; });
+      },
+      "What is known of a function is known of others of its code, globals and values in closures.");
   add_method(type, "_capture", &capture,
              "From now on what `owner` holds under `name` is a further argument.");
   add_method(type, "_describe_attributes", &describe_attributes,

@@ -37,6 +37,35 @@ bool is_same_constant(PyObject* value, PyObject* object) {
          same(value, object) == 1;
 }
 
+/// Closures in closures are compared so far.
+constexpr int kDeepest = 5;
+
+bool is_plain_function(PyObject* function) {
+  const PyObject* const own = reinterpret_cast<PyFunctionObject*>(function)->func_dict;
+  return PyFunction_GET_DEFAULTS(function) == nullptr && PyFunction_GET_KW_DEFAULTS(function) == nullptr &&
+         (own == nullptr || PyDict_GET_SIZE(own) == 0);
+}
+
+/// Whether two functions do the same: a function that is written in a call is another object each time. False
+/// may also mean that they have more than what is compared here. Runs no code.
+bool are_alike(PyObject* a, PyObject* b, int depth) {
+  if (!PyFunction_Check(a) || !PyFunction_Check(b) || depth > kDeepest) return false;
+  if (PyFunction_GET_CODE(a) != PyFunction_GET_CODE(b) ||
+      PyFunction_GET_GLOBALS(a) != PyFunction_GET_GLOBALS(b) || !is_plain_function(a) ||
+      !is_plain_function(b))
+    return false;
+  PyObject* const mine = PyFunction_GET_CLOSURE(a);
+  PyObject* const theirs = PyFunction_GET_CLOSURE(b);
+  if (mine == nullptr || theirs == nullptr) return mine == theirs;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mine); ++i) {
+    PyObject* const x = PyCell_GET(PyTuple_GET_ITEM(mine, i));
+    PyObject* const y = PyCell_GET(PyTuple_GET_ITEM(theirs, i));
+    if (x == nullptr || y == nullptr) return false;
+    if (x != y && !is_same_constant(x, y) && !are_alike(x, y, depth + 1)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool Recogniser::knows(std::span<const uint64_t> words) {
@@ -205,7 +234,10 @@ bool Recogniser::value(PyObject* value, bool is_inside) {
       if (!is_number_of(value, rest)) return false;
       leaves_.push_back(value);
       return true;
-    case Tag::Constant: return is_same_constant(value, next_object());
+    case Tag::Constant: {
+      PyObject* const known = next_object();
+      return is_same_constant(value, known) || (parameters_->has_alike && are_alike(value, known, 0));
+    }
     case Tag::Tuple:
       return PyTuple_CheckExact(value) && static_cast<uint64_t>(PyTuple_GET_SIZE(value)) == rest &&
              tuple(value);

@@ -64,6 +64,7 @@ struct Parameters {
   bool sees_layout = false;
   devices::Device* device = nullptr;  ///< where all calls run; null: where their arrays are
   bool only_reads = false;            ///< calls write into no argument
+  bool has_alike = false;  ///< a function among what is static may be another one that does the same
 
   /// What is described of a class's instances; null: nothing.
   const Attributes* attributes_of(const PyTypeObject* type) const {

@@ -99,6 +99,7 @@ if TYPE_CHECKING:
         _wait_as: Any
         _reduce_what_waits: Any
         _only_reads: Any
+        _take_alike: Any
         _profile_as: Any
         _profile_label: Any
         _measure: Any

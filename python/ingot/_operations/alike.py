@@ -29,6 +29,10 @@ _lock = threading.Lock()
 class HigherFunction(EagerFunction):
     """A compiled function of functions, which compiles for one of those that are alike."""
 
+    def __init__(self, function: FunctionType, original: Any, module: str, name: str) -> None:
+        super().__init__(function, original, module, name)
+        self._take_alike()
+
     def _call(self, args: tuple[Any, ...], kwargs: dict[Any, Any], bound: tuple[list[Any], Any] | None = None) -> Any:
         first = [first_of(arg) for arg in args]
         named = {name: first_of(value) for name, value in kwargs.items()} if kwargs else kwargs
