@@ -332,7 +332,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         raise ValueError(f"search side must be 'left' or 'right' (got '{side}')")
     values = np.asarray(v)
     dtype = np.result_type(a, values)
-    values = values.astype(dtype)
+    values = values.astype(dtype, copy=False)
     if sorter is not None:
         order = np.asarray(sorter)
         if len(order) != len(a):
@@ -340,7 +340,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         if np.any((order < 0) | (order >= len(a))):
             raise ValueError("Sorter index out of range.")
         a = a[order]
-    a = a.astype(dtype)
+    a = a.astype(dtype, copy=False)
     right = side == "right"
     if values.ndim == 0:
         return np.int64(insertion_point(a, values[()], right, 0, len(a)))
