@@ -16,7 +16,8 @@ from ._environment import is_disabled as _disabled
 _MODULES = {
     "sequences": "constant counting discarded permuted random reversed transformed written zipped",
     "parallel": "map reduce scan segmented_reduce segmented_scan zip_with",
-    "parallel_orders": "argsort compact gather group_by_reduce histogram k_select merge merge_by_key partition scatter searchsorted sort sort_by_key "
+    "parallel_merges": "merge merge_by_key",
+    "parallel_orders": "argsort compact gather group_by_reduce histogram k_select partition scatter searchsorted sort sort_by_key "
     "top_k unique unique_by_key",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}

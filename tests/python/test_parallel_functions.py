@@ -110,6 +110,18 @@ def test_orders_of_reduce_and_scan(n):
         same(all_ways("scan", f, xs), columns(found, xs))
 
 
+@pytest.mark.parametrize("init", (None, 0.5))
+def test_scan_goes_on_from_part_to_part(init):
+    x = numbers(2 * 256 * RUN + 5 * BLOCK + 77)
+    found, _, befores = running(add, x, init)
+    same(all_ways("scan", add, x, init), np.array(found))
+    if init is not None:
+        same(all_ways("scan", add, x, init, exclusive=True), np.array(befores))
+    out = x.copy()
+    assert parallel.scan(add, out, init, out=out) is out
+    same(out, np.array(found))
+
+
 @pytest.mark.parametrize("n", (1, RUN, BLOCK + 1, 3 * BLOCK + 7))
 def test_what_comes_before(n):
     for f, xs, init in ((add, numbers(n), 0.5), (affine, (numbers(n, seed=1), numbers(n, seed=2)), (2.0, 0.5))):
@@ -386,6 +398,41 @@ def test_functions_that_are_alike_are_compiled_once():
     same(by_variable(), (x, x * 5.0, x * 5.0))
 
 
+def test_functions_that_are_alike_are_called_without_python(monkeypatch):
+    x = numbers(10)
+    y = numbers(10, seed=1)
+
+    def all_of(k, f, shift):
+        return (
+            parallel.map(lambda a: a * k + f(a), x),
+            parallel.zip_with(lambda a, b: (a, k), x, y),
+            parallel.reduce(add, parallel.transformed(lambda a: a * k + shift[0], x)),
+        )
+
+    def double(a):
+        return 2 * a
+
+    shift = np.array([1.0])
+    expected = {k: all_of(k, double, shift) for k in (2.0, -0.0, 0.0)}
+    for k in (2.0, -0.0, 0.0):
+        all_of(k, double, shift)
+    for name in ("map", "zip_with", "reduce"):
+        monkeypatch.setattr(type(getattr(parallel, name)), "_call", None)
+    for k in (2.0, float("2")):
+        same(all_of(k, double, shift), expected[2.0])
+    monkeypatch.undo()
+    for k in (-0.0, 0.0):
+        same(all_of(k, double, shift), expected[k])
+        assert (np.signbit(all_of(k, double, shift)[1][1]) == np.signbit(k)).all()
+    shift[0] = 3.0
+    same(all_of(2.0, double, shift)[2], parallel.reduce(add, x * 2.0 + 3.0))
+    same(all_of(2.0, lambda a: 3 * a, shift)[0], x * 2.0 + 3 * x)
+    other = lambda a: a + 1  # noqa: E731
+    first = parallel.map(other, x)
+    other.__code__ = (lambda a: a + 2).__code__
+    same((first, parallel.map(other, x)), (x + 1, x + 2))
+
+
 class Scaled:
     def __init__(self, k):
         self.k = k
@@ -534,16 +581,18 @@ def test_sorts_by_key_and_comparison(n):
     same(all_ways("argsort", few, key=lambda a: a % 3, less=lambda a, b: a < b), order)
 
 
-@pytest.mark.parametrize("n", (5, 3000))
+@pytest.mark.parametrize("n", (5, 3000, 20_000))
 def test_selections(n):
     x = numbers(n)
     x[::3] = 0.25
     for k in (0, n // 2, n - 1, -1):
         same(all_ways("k_select", x, k), np.sort(x)[k])
     few = np.random.default_rng(0).integers(0, 5, n)
+    for keys in (few, np.arange(n), np.arange(n)[::-1], np.where(np.arange(n) % 64 == 0, np.nan, x), np.full(n, np.nan)):
+        same(parallel.k_select(keys, n // 3), np.sort(keys)[n // 3])
     with_nan = x.copy()
     with_nan[[1, 4]] = np.nan
-    for keys in (x, few, with_nan):
+    for keys in (x, few, with_nan, np.where(np.arange(n) % 64 == 0, np.nan, x)):
         order = sorted(range(n), key=lambda i: (not np.isnan(keys[i]), -keys[i] if not np.isnan(keys[i]) else 0, i))
         for k in (0, 1, 3, n // 2, n):
             same(all_ways("top_k", keys, k), (keys[order[:k]], np.array(order[:k], np.int64)))

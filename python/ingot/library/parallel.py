@@ -16,6 +16,10 @@ RUN = 128
 """How many elements `reduce` and `scan` combine one after the other."""
 LANES = 16
 """How many runs are combined at the same time."""
+TOGETHER = 8
+"""How many segments are combined at the same time."""
+NEAR = 256
+"""How many runs `scan` reads twice before it goes on."""
 
 
 def map(f: Callable[..., Any], *xs: Any, out: Any = None) -> Any:
@@ -224,13 +228,13 @@ def columns_of(kinds: Any, n: int) -> Any:
     return map_leaves(lambda kind: Column(kind, n), kinds) if is_python() else numbers(kinds, n)
 
 
-def run_totals(f: Callable[..., Any], xs: Any, n: int, kinds: Any) -> Any:
-    """What a function makes of each run of elements."""
-    runs = (n + RUN - 1) // RUN
+def run_totals(f: Callable[..., Any], xs: Any, first: int, runs: int, n: int, kinds: Any) -> Any:
+    """What a function makes of each of some runs of elements, of which the last one may be shorter."""
     totals = columns_of(kinds, runs)
-    blocks = n // (RUN * LANES)
+    whole = min(runs, n // RUN - first)
+    blocks = whole // LANES
     for b in range(blocks):
-        x, at = near(xs, b * RUN * LANES, RUN * LANES)
+        x, at = near(xs, (first + b * LANES) * RUN, RUN * LANES)
         now = columns_of(kinds, LANES)
         for k in range(LANES):
             put(now, k, element(x, at + k * RUN))
@@ -239,9 +243,12 @@ def run_totals(f: Callable[..., Any], xs: Any, n: int, kinds: Any) -> Any:
                 put(now, k, f(element(now, k), element(x, at + k * RUN + j)))
         for k in range(LANES):
             put(totals, b * LANES + k, element(now, k))
-    for r in range(blocks * LANES, runs):
-        run, begin = run_of(xs, r, n)
-        put(totals, r, combined(f, run, begin + 1, begin + min(RUN, n - r * RUN), element(run, begin), kinds))
+    for r in range(blocks * LANES, whole):
+        run, begin = run_of(xs, first + r, n)
+        put(totals, r, combined(f, run, begin + 1, begin + RUN, element(run, begin), kinds))
+    if whole < runs:
+        run, begin = run_of(xs, first + whole, n)
+        put(totals, whole, combined(f, run, begin + 1, begin + n - (first + whole) * RUN, element(run, begin), kinds))
     return totals
 
 
@@ -296,25 +303,24 @@ def reduce(f: Callable[..., Any], xs: Any, init: Any = None) -> Any:
     if n == 0 and init is None:
         raise ValueError("reduce of an empty sequence without `init`")
     kinds = kinds_of(f, xs, n, init, init is not None or n > 1)
-    totals = run_totals(f, xs, n, kinds)
     runs = (n + RUN - 1) // RUN
+    totals = run_totals(f, xs, 0, runs, n, kinds)
     if init is None:
         return combined(f, totals, 1, runs, element(totals, 0), kinds)
     return combined(f, totals, 0, runs, init, kinds)
 
 
-def befores(f: Callable[..., Any], totals: Any, init: Any, kinds: Any, runs: int) -> Any:
-    """What comes before each run, instead of its total; of the first one without `init`, its total."""
-    value = at_kinds(kinds, element(totals, 0) if init is None else init)
-    for r in range(1 if init is None else 0, runs):
+def befores(f: Callable[..., Any], totals: Any, value: Any, kinds: Any, runs: int) -> Any:
+    """Replaces the total of each run by what comes before it; gives what comes after the last one."""
+    for r in range(runs):
         total = element(totals, r)
         put(totals, r, value)
         value = at_kinds(kinds, f(value, total))
-    return totals
+    return value
 
 
-def scan_run(f: Callable[..., Any], xs: Any, out: Any, begin: int, end: int, before: Any, kinds: Any, exclusive: bool) -> None:
-    """Scans elements one after the other, of which `before` comes before."""
+def scan_run(f: Callable[..., Any], xs: Any, out: Any, begin: int, end: int, before: Any, kinds: Any, exclusive: bool) -> Any:
+    """Scans elements one after the other, of which `before` comes before; what comes after them."""
     now = at_kinds(kinds, before)
     for i in range(begin, end):
         if exclusive:
@@ -322,6 +328,7 @@ def scan_run(f: Callable[..., Any], xs: Any, out: Any, begin: int, end: int, bef
         now = at_kinds(kinds, f(now, element(xs, i)))
         if not exclusive:
             put(out, i, now)
+    return now
 
 
 def scan(f: Callable[..., Any], xs: Any, init: Any = None, exclusive: bool = False, out: Any = None) -> Any:
@@ -386,46 +393,59 @@ def scan(f: Callable[..., Any], xs: Any, init: Any = None, exclusive: bool = Fal
 
 
 def scan_runs(f: Callable[..., Any], xs: Any, n: int, init: Any, exclusive: bool, kinds: Any, out: Any, is_new: bool) -> None:
-    from .. import prange
-
-    runs = (n + RUN - 1) // RUN
-    before = befores(f, run_totals(f, xs, n, kinds), init, kinds, runs)
     start = 0
     if init is None:
         start = 1
-        first = at_kinds(kinds, element(xs, 0))
-        put(out, 0, first)
-        scan_run(f, xs, out, 1, min(RUN, n), first, kinds, exclusive)
-        for r in range(1, min(LANES, runs)):
-            scan_run(f, xs, out, r * RUN, min(r * RUN + RUN, n), element(before, r), kinds, exclusive)
-    blocks = n // (RUN * LANES)
+        value = at_kinds(kinds, element(xs, 0))
+        put(out, 0, value)
+        value = scan_run(f, xs, out, 1, min(RUN, n), value, kinds, exclusive)
+    else:
+        value = at_kinds(kinds, init)
+    runs = (n + RUN - 1) // RUN
+    first = start
+    while first < runs:
+        value = scan_some(f, xs, first, min(NEAR, runs - first), n, value, exclusive, kinds, out, is_new)
+        first += NEAR
+
+
+def scan_some(
+    f: Callable[..., Any], xs: Any, first: int, runs: int, n: int, value: Any, exclusive: bool, kinds: Any, out: Any, is_new: bool
+) -> Any:
+    """Scans some runs, whose elements are in the cache when they are read again; what comes after them."""
+    from .. import prange
+
+    totals = run_totals(f, xs, first, runs, n, kinds)
+    value = befores(f, totals, value, kinds, runs)
+    whole = min(runs, n // RUN - first)
+    blocks = whole // LANES
     if is_new:
-        for b in prange(start, blocks):
-            scan_block(f, xs, before, kinds, b, exclusive, out)
+        for b in prange(blocks):
+            scan_block(f, xs, totals, kinds, first, b, exclusive, out)
     else:  # it may be what is read
-        for b in range(start, blocks):
-            scan_block(f, xs, before, kinds, b, exclusive, out)
-    for r in range(max(blocks, start) * LANES, runs):
-        scan_run(f, xs, out, r * RUN, min(r * RUN + RUN, n), element(before, r), kinds, exclusive)
+        for b in range(blocks):
+            scan_block(f, xs, totals, kinds, first, b, exclusive, out)
+    for r in range(blocks * LANES, whole):
+        begin = (first + r) * RUN
+        scan_run(f, xs, out, begin, begin + RUN, element(totals, r), kinds, exclusive)
+    if whole < runs:
+        scan_run(f, xs, out, (first + whole) * RUN, n, element(totals, whole), kinds, exclusive)
+    return value
 
 
-def scan_block(f: Callable[..., Any], xs: Any, before: Any, kinds: Any, b: int, exclusive: bool, out: Any) -> None:
+def scan_block(f: Callable[..., Any], xs: Any, before: Any, kinds: Any, first: int, b: int, exclusive: bool, out: Any) -> None:
     """Scans some runs at the same time."""
-    to = b * RUN * LANES
+    to = (first + b * LANES) * RUN
     x, at = near(xs, to, RUN * LANES)
     now = columns_of(kinds, LANES)
     for k in range(LANES):
         put(now, k, element(before, b * LANES + k))
-    made = columns_of(kinds, RUN * LANES)
     for j in range(RUN):
         for k in range(LANES):
             if exclusive:
-                put(made, k * RUN + j, element(now, k))
+                put(out, to + k * RUN + j, element(now, k))
             put(now, k, f(element(now, k), element(x, at + k * RUN + j)))
             if not exclusive:
-                put(made, k * RUN + j, element(now, k))
-    for i in range(RUN * LANES):  # to memory in its order
-        put(out, to + i, element(made, i))
+                put(out, to + k * RUN + j, element(now, k))
 
 
 def filled(made: Any) -> Any:
@@ -516,13 +536,39 @@ def segmented_reduce(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = N
 
     kinds = kinds_of(f, xs, n, init, init is not None or count < n)
     made = columns_of(kinds, count)
-    for s in prange(count):
-        begin = offsets[s]
-        if init is None:
-            put(made, s, combined(f, xs, begin + 1, offsets[s + 1], element(xs, begin), kinds))
-        else:
-            put(made, s, combined(f, xs, begin, offsets[s + 1], init, kinds))
+    if is_python() or count < 8 * TOGETHER:
+        for s in prange(count):
+            combine_segment(f, xs, offsets, s, init, kinds, made)
+    else:
+        for g in prange(count // TOGETHER):
+            combine_segments(f, xs, offsets, g * TOGETHER, init, kinds, made)
+        for s in range(count // TOGETHER * TOGETHER, count):
+            combine_segment(f, xs, offsets, s, init, kinds, made)
     return filled(made)
+
+
+def combine_segment(f: Callable[..., Any], xs: Any, offsets: Any, s: int, init: Any, kinds: Any, made: Any) -> None:
+    begin = offsets[s]
+    if init is None:
+        put(made, s, combined(f, xs, begin + 1, offsets[s + 1], element(xs, begin), kinds))
+    else:
+        put(made, s, combined(f, xs, begin, offsets[s + 1], init, kinds))
+
+
+def combine_segments(f: Callable[..., Any], xs: Any, offsets: Any, first: int, init: Any, kinds: Any, made: Any) -> None:
+    """Combines some segments at the same time, as far as the shortest one goes: they do not wait for each other's elements."""
+    begins = tuple([offsets[first + k] for k in range(TOGETHER)])
+    common = offsets[first + 1] - begins[0]
+    for k in range(1, TOGETHER):
+        common = min(common, offsets[first + k + 1] - begins[k])
+    start = 0 if init is not None else 1
+    now = tuple([at_kinds(kinds, element(xs, begins[k]) if init is None else init) for k in range(TOGETHER)])
+    for j in range(start, common):
+        now = tuple([at_kinds(kinds, f(now[k], element(xs, begins[k] + j))) for k in range(TOGETHER)])
+    for k in range(TOGETHER):
+        put(made, first + k, now[k])
+    for k in range(TOGETHER):
+        put(made, first + k, combined(f, xs, offsets[first + k] + common, offsets[first + k + 1], element(made, first + k), kinds))
 
 
 def segmented_scan(f: Callable[..., Any], xs: Any, offsets: Any, init: Any = None, exclusive: bool = False) -> Any:

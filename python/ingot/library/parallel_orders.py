@@ -12,6 +12,7 @@ from .sequences import (
     chosen,
     element,
     index_at,
+    is_python,
     is_sequence,
     is_stored,
     length_of,
@@ -23,10 +24,9 @@ from .sequences import (
     ready,
     results,
     sample_of,
-    store,
     stored,
 )
-from .sorting import starts_of_runs
+from .sorting import limits_of, starts_of_runs
 from .structures import leaves_of, map_leaves
 
 
@@ -279,8 +279,9 @@ def sorted_numbers(x: Any) -> Any:
     if made[n - 1] != made[n - 1]:
         unordered = x[x != x]
         made[n - len(unordered) :] = unordered
-    begin = int(np.searchsorted(made, 0))
-    end = int(np.searchsorted(made, 0, "right"))
+    zero = made.dtype.type(0)  # another dtype would have all elements converted
+    begin = int(np.searchsorted(made, zero))
+    end = int(np.searchsorted(made, zero, "right"))
     if end - begin > 1:
         made[begin:end] = x[x == 0]
     return made
@@ -340,8 +341,9 @@ def order_of_one(x: Any) -> Any:
 def values_of(x: Any) -> tuple[int, int]:
     """The least of integers that are near each other, and how many there are from it to the largest one; else 0 of them."""
     if x.dtype.kind in "iu" and (x.dtype.kind == "i" or x.dtype.itemsize < 8) and len(x) > 0:
-        low = int(x.min())
-        high = int(x.max())
+        low, high = int(x[0]), int(x[0])
+        for value in x:
+            low, high = min(low, int(value)), max(high, int(value))
         if low >= -(2**62) and high < 2**62 and high - low < 2 * len(x):
             return low, high - low + 1
     return 0, 0
@@ -475,7 +477,43 @@ def k_select(xs: Any, k: int) -> Any:
     place = k + n if k < 0 else k
     x = stored(xs, n)
     need_numbers(x)
-    return np.partition(x, place)[place]
+    return selected(x, place) if x.dtype.kind in "iuf" else np.partition(x, place)[place]
+
+
+SAMPLE = 1024
+"""How many elements of a line decide what all are compared with."""
+
+
+def selected(x: Any, place: int) -> Any:
+    """The element at an index of a line if it were sorted: two elements of a sample enclose it, most likely, and few others."""
+    least, most = limits_of(x.dtype)
+    line = x
+    while len(line) > 4 * SAMPLE:
+        sample = np.sort(line[:: len(line) // SAMPLE])
+        middle = place * len(sample) // len(line)
+        margin = SAMPLE // 20
+        low = sample[middle - margin] if middle >= margin else least
+        high = sample[middle + margin] if middle + margin < len(sample) else most
+        below = int(np.count_nonzero(line < low))
+        between = enclosed(line, low, high)
+        if place < below or place >= below + len(between) or 2 * len(between) > len(line):
+            return np.partition(line, place)[place]
+        place -= below
+        line = between
+        if low == high:
+            return line[place]
+    return np.sort(line)[place]
+
+
+def enclosed(x: Any, low: Any, high: Any) -> Any:
+    """The elements of a line from one number to another."""
+    found = np.empty(len(x), x.dtype)
+    count = 0
+    for value in x:
+        if low <= value and value <= high:
+            found[count] = value
+            count += 1
+    return found[:count]
 
 
 def top_k(xs: Any, k: int) -> Any:
@@ -529,8 +567,26 @@ def candidates(x: Any, k: int, n: int) -> Any:
     """The indices of the elements that are not below the k-th largest, in order."""
     if k == 0 or 4 * k > n:
         return np.arange(n)
-    least = np.partition(x, n - k)[n - k]
-    return np.flatnonzero((x >= least) | (x != x))
+    if n > 4 * SAMPLE:
+        sample = np.sort(x[:: n // SAMPLE])
+        expected = k * len(sample) // n
+        rank = expected + 4 * int(np.sqrt(expected)) + 4
+        if rank < len(sample) // 2:
+            places = places_from(x, sample[len(sample) - 1 - rank])
+            if len(places) >= k:
+                return places
+    return places_from(x, np.partition(x, n - k)[n - k])
+
+
+def places_from(x: Any, least: Any) -> Any:
+    """The indices of the elements that are not below a number, NaN among them."""
+    places = np.empty(len(x), np.int64)
+    count = 0
+    for i in range(len(x)):
+        if not x[i] < least:
+            places[count] = i
+            count += 1
+    return places[:count]
 
 
 def same_keys(keys: Any) -> Any:
@@ -680,136 +736,25 @@ def combined_in_table(f: Callable[..., Any], keys: Any, values: Any, init: Any, 
     need_function(f)
     n = len(keys)
     has = np.zeros(count, np.bool)
-    for key in keys:
-        has[int(key) - low] = True
-    places = np.flatnonzero(has)
-    kinds = kinds_of(f, values, n, init, init is not None or len(places) < n)
+    if is_python():
+        for key in keys:
+            has[int(key) - low] = True
+    kinds = kinds_of(f, values, n, init, init is not None or np.count_nonzero(has) < n)
     table = columns_of(kinds, count)
-    if init is None:
-        for i in range(n):
-            at = int(keys[i]) - low
-            if has[at]:  # the first one
-                has[at] = False
-                put(table, at, element(values, i))
-            else:
-                put(table, at, f(element(table, at), element(values, i)))
-    else:
+    if init is not None:
         for k in range(count):
             put(table, k, init)
-        for i in range(n):
-            at = int(keys[i]) - low
+    has[:] = False
+    for i in range(n):
+        at = int(keys[i]) - low
+        if init is None and not has[at]:
+            put(table, at, element(values, i))
+        else:
             put(table, at, f(element(table, at), element(values, i)))
+        has[at] = True
+    places = np.flatnonzero(has)
     combined = filled(table)
     return (places + low).astype(keys.dtype), map_leaves(lambda x: x[places], combined)
-
-
-def merge(xs: Any, ys: Any) -> Any:
-    """Return the elements of two sorted sequences in ascending order.
-
-    Parameters
-    ----------
-    xs, ys : sequences
-        Numbers in ascending order, NaN last.
-
-    Returns
-    -------
-    array
-        All elements; of equal ones, those of `xs` first.
-
-    See Also
-    --------
-    merge_by_key, sort, searchsorted
-
-    Notes
-    -----
-    One thread reads both once.
-
-    Examples
-    --------
-    >>> from ingot import parallel
-    >>> parallel.merge(np.array([1, 3, 5]), np.array([2, 3]))
-    array([1, 2, 3, 3, 5])
-    """
-    xs = ready(xs)
-    ys = ready(ys)
-    a = stored(xs, length_of(xs))
-    b = stored(ys, length_of(ys))
-    need_numbers((a, b))
-    made = np.empty(len(a) + len(b), np.result_type(a.dtype, b.dtype))
-    i = 0
-    j = 0
-    while i < len(a) and j < len(b):
-        x, y = a[i], b[j]
-        takes = (y < x) | ((x != x) & (y == y))  # the other one, without a branch that cannot be foreseen
-        made[i + j] = made.dtype.type(y) if takes else made.dtype.type(x)
-        i += int(not takes)
-        j += int(takes)
-    if i < len(a):
-        made[i + j :] = a[i:]
-    else:
-        made[i + j :] = b[j:]
-    return made
-
-
-def is_first(a: Any, i: Any, b: Any, j: Any) -> bool:
-    """Whether an element of one sorted array comes before that of another one."""
-    return i < len(a) and (j >= len(b) or not (b[j] < a[i] or (a[i] != a[i] and b[j] == b[j])))
-
-
-def merge_by_key(x_keys: Any, y_keys: Any, x_values: Any, y_values: Any) -> Any:
-    """Return the keys of two sorted sequences in ascending order, and their values in the order of the keys.
-
-    Parameters
-    ----------
-    x_keys, y_keys : sequences
-        Numbers in ascending order, NaN last.
-    x_values, y_values : sequences
-        Of as many elements; tuples, too.
-
-    Returns
-    -------
-    keys, values : tuple
-        Of equal keys, those of `x_keys` first.
-
-    Raises
-    ------
-    ValueError
-        Lengths differ.
-
-    See Also
-    --------
-    merge, sort_by_key
-
-    Notes
-    -----
-    One thread reads both once.
-
-    Examples
-    --------
-    >>> from ingot import parallel
-    >>> parallel.merge_by_key(np.array([1, 3]), np.array([1, 2]), np.array([0.1, 0.3]), np.array([1.0, 2.0]))
-    (array([1, 1, 2, 3]), array([0.1, 1. , 2. , 0.3]))
-    """
-    xs = (ready(x_keys), ready(x_values))
-    ys = (ready(y_keys), ready(y_values))
-    x = stored(xs, length_of(xs))
-    y = stored(ys, length_of(ys))
-    need_numbers((x[0], y[0]))
-    n = len(x[0]) + len(y[0])
-    keys = np.empty(n, np.result_type(x[0].dtype, y[0].dtype))
-    values = map_leaves(lambda a, b: np.empty((n, *a.shape[1:]), np.result_type(a.dtype, b.dtype)), x[1], y[1])
-    i = 0
-    j = 0
-    for k in range(n):
-        if is_first(x[0], i, y[0], j):
-            keys[k] = x[0][i]
-            map_leaves(lambda made, a: store(made, k, a[i]), values, x[1])  # noqa: B023 - called here
-            i += 1
-        else:
-            keys[k] = y[0][j]
-            map_leaves(lambda made, a: store(made, k, a[j]), values, y[1])  # noqa: B023
-            j += 1
-    return keys, values
 
 
 def searchsorted(xs: Any, values: Any, side: Any = "left") -> Any:
