@@ -745,13 +745,18 @@ def combined_in_table(f: Callable[..., Any], keys: Any, values: Any, init: Any, 
         for k in range(count):
             put(table, k, init)
     has[:] = False
-    for i in range(n):
-        at = int(keys[i]) - low
-        if init is None and not has[at]:
-            put(table, at, element(values, i))
-        else:
-            put(table, at, f(element(table, at), element(values, i)))
+    found = 0
+    begin = 0
+    while begin < n and found < count:
+        at = int(keys[begin]) - low
+        value = element(values, begin)
+        put(table, at, value if init is None and not has[at] else f(element(table, at), value))
+        found += 0 if has[at] else 1
         has[at] = True
+        begin += 1
+    for i in range(begin, n):  # all keys have been found
+        at = int(keys[i]) - low
+        put(table, at, f(element(table, at), element(values, i)))
     places = np.flatnonzero(has)
     combined = filled(table)
     return (places + low).astype(keys.dtype), map_leaves(lambda x: x[places], combined)
