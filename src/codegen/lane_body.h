@@ -201,6 +201,7 @@ class LaneBody : public Body {
 
   /// @name Columns (lane_columns.cpp)
   bool may_be_column(NodeId view, const LaneAddress& address, uint64_t size) const;
+  llvm::Value* ahead_of_rows(NodeId view, const LaneAddress& address);
   llvm::Value* load_column(NodeId id, llvm::Type* number, const LaneAddress& address, uint64_t size);
   bool store_column(NodeId id, const LaneAddress& address, uint64_t size);
 

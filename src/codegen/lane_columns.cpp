@@ -19,6 +19,9 @@ using Builder = llvm::IRBuilder<>;
 
 /// How many neighbours of a row are taken together.
 constexpr unsigned kTogether = 4;
+/// Rows from so many bytes on are asked for early, in arrays from so many on.
+constexpr int64_t kLongRow = 512;
+constexpr int64_t kLarge = int64_t{32} << 20;
 
 /// An index as a sum: what is added to a number that is known.
 struct Sum {
@@ -56,7 +59,7 @@ NodeId memory_of(const ir::Function& f, NodeId view) {
 }
 
 /// Whether two views share no memory, one of which the function has made the memory of.
-bool are_apart(const ir::Function& f, NodeId a, NodeId b) {
+bool are_disjoint(const ir::Function& f, NodeId a, NodeId b) {
   const NodeId mine = memory_of(f, a);
   const NodeId theirs = memory_of(f, b);
   return mine && theirs && mine != theirs && (f.op(mine) == ir::Op::alloc || f.op(theirs) == ir::Op::alloc);
@@ -93,7 +96,7 @@ std::vector<NodeId> columns_of(const ir::Function& f, NodeId id) {
       found.emplace_back(sum.known, node);
       return true;
     }
-    return (op == ir::Op::load && !is_store) || are_apart(f, view, other[0]);
+    return (op == ir::Op::load && !is_store) || are_disjoint(f, view, other[0]);
   };
   const auto body = f.region_body(f[id].parent);
   const auto at = std::ranges::find(body, id);
@@ -157,6 +160,19 @@ bool LaneBody::may_be_column(NodeId view, const LaneAddress& address, uint64_t s
   return stride != nullptr && stride->getZExtValue() == size;
 }
 
+/// How many bytes further the rows are that are asked for early: of arrays that caches do not hold, CPUs
+/// foresee no reads from as many long rows as there are lanes. Null: none are.
+Value* LaneBody::ahead_of_rows(NodeId view, const LaneAddress& address) {
+  const auto* const step = llvm::dyn_cast<llvm::ConstantInt>(address.step);
+  if (step == nullptr || step->getSExtValue() < kLongRow) return nullptr;
+  const auto rank = static_cast<size_t>(source_.type(view).rank());
+  const Parts& v = parts(view);
+  Value* const is_large = b_.CreateICmpSGE(b_.CreateMul(v[2], v[2 + rank]), b_.getInt64(kLarge));
+  const int64_t rows = 2 * static_cast<int64_t>(lanes_.width);
+  return b_.CreateSelect(is_large, b_.getInt64(static_cast<uint64_t>(rows * step->getSExtValue())),
+                         b_.getInt64(0));
+}
+
 /// The column that a load is, if it is one of several, which are loaded by the first of them; else null.
 Value* LaneBody::load_column(NodeId id, llvm::Type* number, const LaneAddress& address, uint64_t size) {
   if (const auto known = columns_.find(id.index); known != columns_.end()) {
@@ -171,9 +187,15 @@ Value* LaneBody::load_column(NodeId id, llvm::Type* number, const LaneAddress& a
   Value* const first = b_.CreateGEP(b_.getInt8Ty(), address.base, b_.getInt64(-(own * size)));
   llvm::Type* const piece = llvm::FixedVectorType::get(number, kTogether);
   std::vector<Value*> rows;
-  for (unsigned lane = 0; lane < lanes_.width; ++lane)
-    rows.push_back(
-        b_.CreateAlignedLoad(piece, moved(first, b_.getInt64(lane), address.step), llvm::Align(1)));
+  Value* const ahead = ahead_of_rows(source_.operand(id, 0), address);
+  for (unsigned lane = 0; lane < lanes_.width; ++lane) {
+    Value* const row = moved(first, b_.getInt64(lane), address.step);
+    rows.push_back(b_.CreateAlignedLoad(piece, row, llvm::Align(1)));
+    if (ahead != nullptr)
+      b_.CreateIntrinsic(
+          llvm::Intrinsic::prefetch, {row->getType()},
+          {b_.CreateGEP(b_.getInt8Ty(), row, ahead), b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
+  }
   std::vector<Value*> vectors;
   for (unsigned i = 0; i < kTogether; ++i) {
     std::vector<Value*> pieces;
