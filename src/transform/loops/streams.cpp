@@ -90,10 +90,19 @@ class StreamWriter : public Rewriter {
     }
     return std::nullopt;
   }
+  /// Whether an index is computed from the number of an iteration of a loop, among others.
+  bool has_loop(NodeId index) const {
+    const Op op = source_.op(index);
+    if (op == Op::param) return loop_of_index(index).has_value();
+    const bool is_sum = op == Op::add || op == Op::subtract || op == Op::multiply;
+    return is_sum &&
+           std::ranges::any_of(source_.operands(index), [&](NodeId operand) { return has_loop(operand); });
+  }
   /// Whether an index is one of a strip of iterations, of which a loop around goes through all.
   bool is_in_strip(NodeId index) const {
-    if (source_.op(index) != Op::add || source_.op(source_.operand(index, 0)) != Op::multiply) return false;
-    return loop_of_index(source_.operand(source_.operand(index, 0), 0)).has_value();
+    return source_.op(index) == Op::add && std::ranges::any_of(source_.operands(index), [&](NodeId operand) {
+             return (source_.op(operand) == Op::multiply && has_loop(operand)) || is_in_strip(operand);
+           });
   }
   /// The bytes that the loops around a store write through it, or one of them.
   NodeId written_bytes(NodeId store, std::optional<NodeId> by) {
