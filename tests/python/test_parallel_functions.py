@@ -122,6 +122,18 @@ def test_scan_goes_on_from_part_to_part(init):
     same(out, np.array(found))
 
 
+def test_orders_of_arrays_beyond_the_caches():
+    x = numbers(33 * 2**17 + 5 * BLOCK)
+    runs = x.reshape(-1, RUN)
+    scanned = np.add.accumulate(runs, axis=1)
+    before = np.add.accumulate(scanned[:, -1])
+    same(parallel.reduce(add, x), before[-1])
+    found = runs.copy()
+    found[1:, 0] = before[:-1] + runs[1:, 0]
+    same(parallel.scan(add, x), np.add.accumulate(found, axis=1).ravel())
+    same(parallel.reduce(max, x), x.max())
+
+
 @pytest.mark.parametrize("n", (1, RUN, BLOCK + 1, 3 * BLOCK + 7))
 def test_what_comes_before(n):
     for f, xs, init in ((add, numbers(n), 0.5), (affine, (numbers(n, seed=1), numbers(n, seed=2)), (2.0, 0.5))):

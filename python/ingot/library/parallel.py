@@ -439,13 +439,16 @@ def scan_block(f: Callable[..., Any], xs: Any, before: Any, kinds: Any, first: i
     now = columns_of(kinds, LANES)
     for k in range(LANES):
         put(now, k, element(before, b * LANES + k))
+    made = columns_of(kinds, RUN * LANES)
     for j in range(RUN):
         for k in range(LANES):
             if exclusive:
-                put(out, to + k * RUN + j, element(now, k))
+                put(made, k * RUN + j, element(now, k))
             put(now, k, f(element(now, k), element(x, at + k * RUN + j)))
             if not exclusive:
-                put(out, to + k * RUN + j, element(now, k))
+                put(made, k * RUN + j, element(now, k))
+    for i in range(RUN * LANES):  # to memory in its order
+        put(out, to + i, element(made, i))
 
 
 def filled(made: Any) -> Any:
