@@ -1,9 +1,14 @@
-"""The command: `python -m bench.primitives [--only NAME ...] [--sizes N ...] [--threads N] [--rounds N] [--peers PEER ...] [--json FILE]`."""
+"""The command: `python -m bench.primitives [--only NAME ...] [--sizes N ...] [--threads N] [--rounds N] [--peers PEER ...] [--json FILE]`.
+
+`--page docs/parallel-speed.md --figures FILE ...` writes the page's tables of what runs with `--json` have measured, and measures nothing.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import random
 import statistics
 import sys
 import time
@@ -76,8 +81,12 @@ def measure(primitive: Any, machine: Any, n: int, rounds: int) -> dict[str, list
         call()
         counts[name] = max(1, int(SECONDS / max(time.perf_counter() - start, 1e-7)))
     seconds: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
+    for number in range(rounds):
+        order = list(calls)
+        random.Random(number).shuffle(order)  # who comes next is better off where arrays are shared
+        for name in order:
+            call = calls[name]
+            call()  # the others have left their memory in the caches
             start = time.perf_counter()
             for _ in range(counts[name]):
                 call()
@@ -104,7 +113,16 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="rounds in which each contestant runs (10)")
     parser.add_argument("--peers", nargs="*", metavar="PEER", choices=("cpp", "numba", "jax", "pandas"), help="only these besides NumPy")
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write the tables of the manual's page")
+    parser.add_argument("--figures", nargs="+", type=Path, metavar="FILE", help="take what `--json` has written")
     options = parser.parse_args()
+    if options.page is not None:
+        if options.figures is None:
+            parser.error("--page takes --figures")
+        from .page import write
+
+        write([json.loads(file.read_text()) for file in options.figures], options.page)
+        return 0
     limit_threads(options.threads)
     warnings.simplefilter("ignore")
 
@@ -128,8 +146,9 @@ def main() -> int:
         for n in options.sizes:
             table.setdefault(primitive.name, {})[n] = measure(primitive, machine, n, options.rounds)
             print(row(primitive.name, n, table[primitive.name][n]), flush=True)
-    if options.json:
-        Path(options.json).write_text(json.dumps(table))
+            if options.json:
+                run = {"threads": options.threads, "machine": describe(machine.peers), "load": os.getloadavg()[0], "times": table}
+                Path(options.json).write_text(json.dumps(run))
     return 0
 
 

@@ -12,6 +12,8 @@ sys.path.insert(0, str(ROOT))
 
 from bench import charts, front, page  # noqa: E402
 from bench.bounds import BOUNDS  # noqa: E402
+from bench.primitives import page as primitives_page  # noqa: E402
+from bench.primitives.tasks import PRIMITIVES  # noqa: E402
 from bench.workloads import WORKLOADS  # noqa: E402
 
 README = (ROOT / "README.md").read_text()
@@ -70,6 +72,25 @@ def test_the_manuals_page_is_of_the_renderer():
     assert text.index("## Where Ingot is slower") < text.index("## The others")
     for name in re.findall(r"\{image\} (\S+)", text):
         assert (ROOT / "docs" / name).stat().st_size < 200_000
+
+
+def test_the_page_of_primitives(tmp_path):
+    machine = {"date": "2026-11-30", "cpu": "a CPU", "numpy": "2.4.6"}
+    one = {"map": {"100": {"ingot": [2e-6, 1e-6], "numpy": [3e-6], "c++": [5e-7]}, "1000000": {"ingot": [1e-3], "numpy": [2e-3], "c++": [9.6e-4]}}}
+    again = {"map": {"1000000": {"ingot": [2e-3], "numpy": [2.5e-2]}}, "sort": {"100000000": {"ingot": [2.0], "numpy": []}}}
+    runs = [{"threads": 1, "machine": machine, "load": 1.0, "times": one}, {"threads": 2, "machine": machine, "load": 5.2, "times": again}]
+    file = tmp_path / "page.md"
+    file.write_text("".join(f"<!-- {name} -->\nold\n<!-- end -->\n" for name in ("machine", "threads-1", "threads-2", "bounds")))
+    primitives_page.write(runs, file)
+    text = file.read_text()
+    assert "old" not in text and "up to 5 processes" in text
+    assert "| `map` | 1 µs, **0.50** C++ | 1 ms, 0.96 C++ |" in text and "0 of 1 at 10², 1 of 1 at 10⁶ elements" in text
+    assert "| `map` | 2 ms, 12 NumPy | - |" in text and "| `sort` | - | - |" in text
+    assert f"| `map` | 10² | {primitives_page.CALLS} |" in text
+    primitives_page.write([*runs, {"threads": 1, "machine": machine, "load": 1.0, "times": {"map": {"100": {"ingot": [1e-6], "numpy": [1e-6]}}}}], file)
+    assert "| `map` | 1 µs, 1.00 NumPy | 1 ms, 0.96 C++ |" in file.read_text()
+    names = {primitive.name for primitive in PRIMITIVES}
+    assert set(primitives_page.BOUNDS) <= names and "not looked into" not in (ROOT / "docs" / "parallel-speed.md").read_text()
 
 
 class TestFrontPage:
