@@ -106,6 +106,9 @@ struct Directive {
     Parallel,   ///< threads share a loop
     Cache,      ///< each iteration of a loop reads a copy of the elements that it reads of an array
     Prefetch,   ///< ... asks for those that it reads `number` iterations later
+    ComputeAt,  ///< a nest, named by its outermost loop, runs in each iteration of a loop: the nest, the loop
+    StoreAt,    ///< ... and what it computes is kept during an iteration of a loop around that one
+    Inline,     ///< a nest computes each element where it is read
   };
   Kind kind;
   std::vector<std::string> loops;

@@ -12,7 +12,7 @@ _MOST = 2**31 - 1
 """Of iterations that a step takes together."""
 
 
-SPLIT, REORDER, FUSE, VECTORIZE, UNROLL, PARALLEL, CACHE, PREFETCH = range(8)
+SPLIT, REORDER, FUSE, VECTORIZE, UNROLL, PARALLEL, CACHE, PREFETCH, COMPUTE_AT, STORE_AT, INLINE = range(11)
 """What directives do, as `ir::Directive::Kind` has it."""
 
 
@@ -317,6 +317,79 @@ class Schedule:
         """
         number = _number(ahead, "a number of iterations")
         return self._with(f"prefetch({array!r}, {loop!r}, {number})", Directive(PREFETCH, (checked(loop),), number, _array(array)))
+
+    def compute_at(self, stage: str, loop: str) -> Schedule:
+        """Compute an array where it is read: in each iteration of a loop, what that iteration reads of it.
+
+        Parameters
+        ----------
+        stage : str
+            The outermost loop of the nest that computes the array: one that the function makes, and one later nest reads.
+        loop : str
+            A loop of the nest that reads it.
+
+        Returns
+        -------
+        Schedule
+            The stage's loops have their names there, and later steps arrange them.
+
+        Examples
+        --------
+        >>> def blur(a):
+        ...     with ingot.loop("by", "bx"):
+        ...         rows = (a[:, :-2] + a[:, 1:-1] + a[:, 2:]) / 3
+        ...     with ingot.loop("y", "x"):
+        ...         return (rows[:-2] + rows[1:-1] + rows[2:]) / 3
+        >>> plan = ingot.schedule().split("y", 32).compute_at("by", "y_outer").vectorize("bx").vectorize("x")
+        >>> ingot.jit(blur, schedule=plan)(np.ones((5, 4))).shape
+        (3, 2)
+        """
+        names = checked(stage), checked(loop)
+        if stage == loop:
+            raise ValueError(f"a stage is computed in a loop of what reads it, not in {loop!r}, its own")
+        return self._with(f"compute_at({stage!r}, {loop!r})", Directive(COMPUTE_AT, names))
+
+    def store_at(self, stage: str, loop: str) -> Schedule:
+        """Keep what is computed by `compute_at` during an iteration of a loop around that one.
+
+        What an iteration has computed is there for those after it, which compute only what they read besides: a window that slides.
+
+        Parameters
+        ----------
+        stage : str
+            The outermost loop of the nest that computes the array.
+        loop : str
+            A loop around the one that the stage is computed in. The loops inside it, down to that one, run in order.
+
+        Returns
+        -------
+        Schedule
+
+        Examples
+        --------
+        >>> ingot.schedule().split("y", 64).compute_at("by", "y_inner").store_at("by", "y_outer").parallel("y_outer")
+        ingot.schedule().split('y', 64).compute_at('by', 'y_inner').store_at('by', 'y_outer').parallel('y_outer')
+        """
+        return self._with(f"store_at({stage!r}, {loop!r})", Directive(STORE_AT, (checked(stage), checked(loop))))
+
+    def inline(self, stage: str) -> Schedule:
+        """Compute each element of an array where it is read, and store none.
+
+        Parameters
+        ----------
+        stage : str
+            The outermost loop of the nest that computes the array.
+
+        Returns
+        -------
+        Schedule
+
+        Examples
+        --------
+        >>> ingot.schedule().inline("by").vectorize("x")
+        ingot.schedule().inline('by').vectorize('x')
+        """
+        return self._with(f"inline({stage!r})", Directive(INLINE, (checked(stage),)))
 
 
 def schedule() -> Schedule:

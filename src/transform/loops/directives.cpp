@@ -25,6 +25,7 @@
 #include "transform/analyses/obstacles.h"
 #include "transform/loops/boxes.h"
 #include "transform/loops/nest_steps.h"
+#include "transform/loops/stages.h"
 
 namespace ingot::transform {
 
@@ -160,6 +161,7 @@ class Follower {
       rename(left.loops[is_there(left.loops[0]) ? 0 : 1], left.loops[2]);
       return std::nullopt;
     }
+    if (directive.kind == Kind::ComputeAt && !is_there(left.loops[1])) return std::nullopt;
     return is_there(left.loops[0]) ? std::optional(left) : std::nullopt;
   }
   void rename(const std::string& name, const std::string& next) {
@@ -202,7 +204,11 @@ class Follower {
       }
       known_.insert(name);
     }
-    become(change_loops(*f_, [&](NodeId loop) { return changes[loop.index]; }));
+    become(change_loops(*f_, [&](NodeId loop) {
+      Change change = changes[loop.index];
+      if (change.name.empty()) change.name = ir::loop_name(*f_, loop);
+      return change;
+    }));
   }
   std::optional<Why> why_dependent(NodeId loop) const {
     const NodeId nest = outermost(loop);
@@ -267,6 +273,9 @@ class Follower {
         become(fetch_boxes(*f_, directive));
         read_.emplace(loops[0], "fetches " + directive.array);
         return;
+      case Kind::ComputeAt: return follow_compute_at(loops[0], loops[1]);
+      case Kind::StoreAt: return refuse_only_stored(loops[0]);
+      case Kind::Inline: return become(compute_inline(*f_, only_loop(loops[0])));
     }
   }
   /// The loops that copy are arranged by the user, too: no pass undoes what they do.
@@ -281,6 +290,53 @@ class Follower {
       if (given == module_.directives.end()) continue;
       if (std::ranges::find(given->loops, name) == given->loops.end()) given->loops.push_back(name);
     }
+  }
+  /// The loop of a name, of which there may be one alone.
+  NodeId only_loop(const std::string& name) const {
+    const Nodes loops = loops_named(*f_, name);
+    if (loops.size() > 1)
+      refuse_directive(*f_, loops[1], "a stage at the loop " + quoted(name) + ", of which there are several,",
+                       "move stages first, and write out iterations then");
+    return loops[0];
+  }
+  std::string name_now(const std::string& name) const {
+    const auto other = other_names_.find(name);
+    return other != other_names_.end() ? other->second : name;
+  }
+  /// The loop in whose iterations a stage is kept that is computed in `at`.
+  NodeId stored_in(const std::string& stage, NodeId at) const {
+    for (const Directive& each : module_.directives)
+      if (each.kind == Kind::StoreAt && name_now(each.loops[0]) == stage && is_there(name_now(each.loops[1])))
+        return only_loop(name_now(each.loops[1]));
+    return at;
+  }
+  void follow_compute_at(const std::string& stage, const std::string& at) {
+    const NodeId loop = only_loop(at);
+    const NodeId stored = stored_in(stage, loop);
+    for (NodeId around = loop; around; around = (*f_)[(*f_)[around].parent].owner) {
+      const std::string name(ir::loop_name(*f_, around));
+      const bool is_between = stored != around && f_->encloses(stored, around);
+      if (!is_open(*f_, around) || !(lanes_.contains(name) || (is_between && shared_.contains(name))))
+        continue;
+      refuse_directive(
+          *f_, around,
+          "a stage in the loop " + quoted(name) + ", which has been " +
+              (lanes_.contains(name) ? "chosen for lanes," : "shared by threads, stored around it,"),
+          "compute stages in loops that run in order, or in tiles that threads share");
+    }
+    for (NodeId around = loop; around != stored && around; around = (*f_)[(*f_)[around].parent].owner)
+      dependent_[std::string(ir::loop_name(*f_, around))] =
+          Why{"they use what the ones before have computed of the stage " + quoted(stage), {}};
+    become(compute_at(*f_, only_loop(stage), loop, stored));
+  }
+  void refuse_only_stored(const std::string& stage) const {
+    const bool is_computed = std::ranges::any_of(module_.directives, [&](const Directive& each) {
+      return each.kind == Kind::ComputeAt && name_now(each.loops[0]) == stage;
+    });
+    if (!is_computed)
+      refuse_directive(*f_, loops_named(*f_, stage)[0],
+                       "the stage " + quoted(stage) + " stored in a loop and computed in none,",
+                       "say where it is computed, too: `compute_at(...)`");
   }
   /// Refuses a step for a loop for which another one has chosen how it runs.
   void refuse_chosen(const std::string& name, const std::string& what) const {

@@ -1,0 +1,414 @@
+// What a stage is (`compute_at`, `store_at`, `inline`): a nest that computes an array of the function's own,
+// and nothing else, for one later reader. Along an axis of which all accesses in the nest have the index of
+// one of its loops, each iteration of that loop has elements of its own: leaving some out leaves out these
+// elements alone. Along the other axes the nest may do anything - a histogram, a sum - and is run as it is.
+//
+// Views are parts of the array: what slices make of it. Their offsets and strides are taken apart by the
+// array's strides, which gives the index along each of its axes.
+
+#include "transform/loops/stage.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "ir/directives.h"
+#include "ir/loops.h"
+#include "ir/uses.h"
+#include "ir/walk.h"
+#include "transform/analyses/alias.h"
+#include "transform/analyses/disjoint.h"
+#include "transform/loops/nest_steps.h"
+
+namespace ingot::transform {
+
+namespace {
+
+std::optional<int64_t> number_of(const Function& f, NodeId value) {
+  if (!f.is_constant(value) || !f.type(value).is_scalar(DType::Int64)) return std::nullopt;
+  return f.constant(value).as<int64_t>();
+}
+
+/// Whether `value` is `of` times a constant.
+std::optional<int64_t> multiple_of(const Function& f, NodeId value, NodeId of) {
+  if (value == of) return 1;
+  Linear rest = expand(f, value);
+  const Linear step = expand(f, of);
+  if (step.terms.size() != 1 || step.constant != 0 || rest.terms.size() != 1 || rest.constant != 0)
+    return std::nullopt;
+  const auto& [own, factor] = *rest.terms.begin();
+  const auto& [unit, by] = *step.terms.begin();
+  return own == unit && factor % by == 0 ? std::optional(factor / by) : std::nullopt;
+}
+
+/// Adds `factor` bytes times a value to a position, if they are whole steps along axes.
+bool add_bytes(const Function& f, const Stage& stage, NodeId value, int64_t factor,
+               std::vector<Linear>& position) {
+  if (const auto number = number_of(f, value)) {
+    int64_t rest = *number * factor;
+    for (size_t axis = 0; axis < stage.axes.size() && rest != 0; ++axis) {
+      const auto stride = number_of(f, stage.axes[axis].stride);
+      if (!stride || *stride < 1 || rest < 0) continue;
+      position[axis].constant += rest / *stride;
+      rest %= *stride;
+    }
+    return rest == 0;
+  }
+  for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
+    if (number_of(f, stage.axes[axis].stride)) continue;
+    if (const auto steps = multiple_of(f, value, stage.axes[axis].stride)) {
+      position[axis].constant += *steps * factor;
+      return true;
+    }
+  }
+  const Op op = f.op(value);
+  if (op == Op::add || op == Op::subtract) {
+    return add_bytes(f, stage, f.operand(value, 0), factor, position) &&
+           add_bytes(f, stage, f.operand(value, 1), op == Op::add ? factor : -factor, position);
+  }
+  if (op != Op::multiply) return false;
+  for (size_t i = 0; i < 2; ++i) {
+    const NodeId step = f.operand(value, i), times = f.operand(value, 1 - i);
+    const auto number = number_of(f, step);
+    for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
+      const auto stride = number_of(f, stage.axes[axis].stride);
+      const bool is_step =
+          number && stride ? *stride > 0 && *number * factor % *stride == 0 : step == stage.axes[axis].stride;
+      if (!is_step) continue;
+      Linear added;
+      added.terms[times] = number ? *number * factor / *stride : factor;
+      position[axis].add(added);
+      return true;
+    }
+    if (number && add_bytes(f, stage, times, factor * *number, position)) return true;
+  }
+  return false;
+}
+
+class StageFinder {
+ public:
+  StageFinder(const Function& function, NodeId nest) : f_(function), uses_(function) {
+    stage_.nest = nest;
+    stage_.name = std::string(ir::loop_name(function, nest));
+  }
+
+  Stage find() {
+    find_array();
+    find_layout();
+    for (const NodeId view : stage_.views) {
+      Placement placement;
+      if (!place(f_, stage_, view, placement))
+        refuse(view, "part of whose array is taken at {} in another way than by slices", "read it by slices");
+    }
+    find_axes();
+    find_place();
+    refuse_changes();
+    return std::move(stage_);
+  }
+
+ private:
+  [[noreturn]] void refuse(NodeId quoted, const std::string& what, const std::string& advice) const {
+    const NodeId nodes[] = {quoted};
+    refuse_directive(f_, stage_.nest, "the stage `" + stage_.name + "`, " + what + ",", advice, nodes);
+  }
+  bool is_own(NodeId view) const {
+    const NodeId memory = memory_of(f_, view);
+    return f_.op(memory) == Op::alloc && f_.encloses(stage_.nest, memory);
+  }
+
+  /// Finds the array that the nest writes, and that it does nothing else.
+  void find_array() {
+    ir::walk(f_, stage_.nest, [&](NodeId node) {
+      const ir::Effects own = ir::info(f_.op(node)).effects;
+      const ir::Effects allowed = ir::effect::Read | ir::effect::Write | ir::effect::Allocate;
+      if (own.any(ir::effect::Control) || f_.op(node) == Op::exit_) return;
+      if ((own.bits & ~allowed.bits) != 0)
+        refuse(node,
+               own.any(ir::effect::Raise) ? "which may raise at {}" : "which does more at {} than compute",
+               "do that in a loop of its own");
+      if (!own.any(ir::effect::Write)) return;
+      if (f_.op(node) != Op::store)
+        refuse(node, "which does more at {} than compute elements", "do that in a loop of its own");
+      if (is_own(f_.operand(node, 0))) return;
+      const NodeId memory = memory_of(f_, f_.operand(node, 0));
+      if (f_.op(memory) != Op::alloc || f_.type(memory) != Type::buffer(ir::Space::Host))
+        refuse(node, "which writes at {} into an array that the function has not made",
+               "write it into a new array: `np.empty(...)`");
+      if (stage_.alloc && stage_.alloc != memory)
+        refuse(node, "which writes a second array at {}", "compute each array in loops of its own");
+      stage_.alloc = memory;
+      stage_.stores.push_back(node);
+    });
+    if ((ir::effects_of(f_, stage_.nest).bits & ir::effect::Exit.bits) != 0 ||
+        f_.result_count(stage_.nest) > 0)
+      refuse(stage_.nest, "which carries a value, or is left early, at {}",
+             "carry values in loops inside it");
+    if (!stage_.alloc)
+      refuse(stage_.nest, "which computes no array at {}", "name the loop that computes an array");
+    for (const NodeId user : uses_.of(stage_.alloc)) {
+      if (f_.op(user) != Op::view) refuse(user, "whose array is given away at {}", kAdvice);
+      stage_.views.push_back(user);
+    }
+    std::ranges::sort(stage_.views);
+    const auto [first, last] = std::ranges::unique(stage_.views);
+    stage_.views.erase(first, last);
+    for (const NodeId view : stage_.views) {
+      for (const NodeId user : uses_.of(view)) {
+        const bool is_element = f_.op(user) == Op::load || f_.op(user) == Op::store;
+        if (!is_element || std::ranges::count(f_.operands(user), view) != 1 || f_.operand(user, 0) != view)
+          refuse(user,
+                 f_.op(user) == Op::return_ ? "whose array is returned" : "whose array is given away at {}",
+                 kAdvice);
+        if (f_.encloses(stage_.nest, user)) continue;
+        (f_.op(user) == Op::load ? stage_.loads : others_).push_back(user);
+      }
+    }
+    if (stage_.loads.empty()) refuse(stage_.nest, "whose array nothing reads after {}", kAdvice);
+  }
+
+  /// Finds the strides and lengths of the array, of the view that has been made with it.
+  void find_layout() {
+    const auto is_whole = [&](NodeId view) {
+      return number_of(f_, f_.operand(view, 1)) == 0 && is_in_c_order(f_, view);
+    };
+    NodeId whole;
+    for (const NodeId view : stage_.views)
+      if (is_whole(view) && (!whole || f_.type(view).rank() > f_.type(whole).rank())) whole = view;
+    const auto has_dtype = [&](NodeId view) { return f_.type(view).dtype() == f_.type(whole).dtype(); };
+    if (!whole || f_.type(whole).rank() == 0 || !std::ranges::all_of(stage_.views, has_dtype))
+      refuse(stage_.nest, "whose array has another layout than C's at {}", "make it by `np.empty(...)`");
+    stage_.dtype = f_.type(whole).dtype();
+    const auto rank = static_cast<size_t>(f_.type(whole).rank());
+    const auto strides = f_.operands(whole).subspan(2 + rank, rank);
+    NodeId bytes = f_.operand(stage_.alloc, 0);
+    const auto strip = [&](NodeId value) {
+      while (f_.op(value) == Op::select &&
+             number_of(f_, f_.operand(value, 1)) == std::numeric_limits<int64_t>::max())
+        value = f_.operand(value, 2);
+      return value;
+    };
+    for (const NodeId stride : strides) {
+      Stage::Axis axis{.stride = stride,
+                       .loop = {},
+                       .offset = {},
+                       .length = {},
+                       .bytes = strip(bytes),
+                       .bytes_of_step = stride};
+      for (size_t i = 0; f_.op(axis.bytes) == Op::multiply && i < 2; ++i) {
+        const NodeId step = strip(f_.operand(axis.bytes, i));
+        const bool is_stride =
+            step == stride || (number_of(f_, step) && number_of(f_, step) == number_of(f_, stride));
+        if (is_stride) axis.length = f_.operand(axis.bytes, 1 - i);
+      }
+      stage_.axes.push_back(axis);
+      bytes = stride;
+    }
+  }
+
+  /// Finds the loops whose iterations have elements of their own.
+  void find_axes() {
+    Nodes accesses = stage_.stores;
+    for (const NodeId view : stage_.views)
+      for (const NodeId user : uses_.of(view))
+        if (f_.op(user) == Op::load && f_.encloses(stage_.nest, user)) accesses.push_back(user);
+    std::set<NodeId> taken;
+    bool any = false;
+    std::vector<std::vector<Linear>> positions;
+    for (const NodeId access : accesses) positions.push_back(position_in(f_, stage_, access));
+    for (size_t axis = 0; axis < stage_.axes.size(); ++axis) {
+      Stage::Axis& own = stage_.axes[axis];
+      Linear at;
+      for (const auto& [value, factor] : positions[0][axis].terms) at.add(expand(f_, value), factor);
+      at.constant += positions[0][axis].constant;
+      NodeId loop;
+      for (const auto& [value, factor] : at.terms) {
+        const NodeId around =
+            f_.op(value) == Op::param && f_.attribute(value, 0) == 0 ? f_[f_[value].parent].owner : NodeId();
+        if (around && factor == 1 && f_.op(around) == Op::for_ && f_.encloses(stage_.nest, value))
+          loop = around;
+      }
+      if (!loop || !is_open(f_, loop) || f_.result_count(loop) > 0 || taken.contains(loop)) continue;
+      own.offset = at;
+      own.offset.terms.erase(f_.region_parameters(f_.region(loop))[0]);
+      const auto is_outside = [&](NodeId value) { return !f_.encloses(stage_.nest, value); };
+      bool is_own = is_outside(f_.operand(loop, 0));
+      for (const auto& [value, factor] : own.offset.terms) is_own = is_own && is_outside(value);
+      for (const auto& other : positions) {
+        Linear there;
+        for (const auto& [value, factor] : other[axis].terms) there.add(expand(f_, value), factor);
+        there.constant += other[axis].constant;
+        is_own = is_own && there == at;
+      }
+      if (!is_own) continue;
+      own.loop = loop;
+      taken.insert(loop);
+      any = true;
+    }
+    if (!any)
+      refuse(stage_.stores[0], "which writes {} at other indices than those of its loops",
+             "write `array[i, j] = ...` in loops over `i` and `j`, and arrange them after this step");
+  }
+
+  NodeId ancestor(RegionId home, NodeId node) const {
+    while (f_[node].parent != home) node = f_[f_[node].parent].owner;
+    return node;
+  }
+
+  /// Finds the region in which the nest and what reads the array follow each other.
+  void find_place() {
+    RegionId home = f_[stage_.nest].parent;
+    const auto holds_all = [&](RegionId region) {
+      return std::ranges::all_of(stage_.loads, [&](NodeId load) { return f_.encloses(region, load); });
+    };
+    while (!holds_all(home)) {
+      const NodeId owner = f_[home].owner;
+      if (!owner || f_.op(owner) != Op::if_ || f_.result_count(owner) > 0)
+        refuse(stage_.loads[0], "whose array is read by {} outside of a loop around it", kAdvice);
+      home = f_[owner].parent;
+    }
+    stage_.computed = ancestor(home, stage_.nest);
+    stage_.used = ancestor(home, stage_.loads[0]);
+    for (const NodeId load : stage_.loads)
+      if (ancestor(home, load) != stage_.used)
+        refuse(load, "whose array is read by two nests, one of them at {}", "read it in one nest alone");
+    for (const NodeId other : others_)
+      if (!f_.encloses(stage_.computed, other) || f_.encloses(f_[stage_.nest].parent, other))
+        refuse(other, "whose array is written at {}, too",
+               "write all of it in one nest: begin with `np.empty(...)`");
+    const auto body = f_.region_body(home);
+    const auto place = [&](NodeId node) { return std::ranges::find(body, node) - body.begin(); };
+    if (stage_.used == stage_.computed || place(stage_.used) < place(stage_.computed))
+      refuse(stage_.loads[0], "whose array is read at {}, not after it", kAdvice);
+    if (stage_.computed != stage_.nest && f_[stage_.nest].parent != f_.region(stage_.computed, 0) &&
+        f_[stage_.nest].parent != f_.region(stage_.computed, 1))
+      refuse(stage_.nest, "which runs at {} under several conditions", "compute it without them");
+    find_from_around();
+    for (RegionId at = home; at != f_[stage_.alloc].parent; at = f_[f_[at].owner].parent)
+      if (ir::is_loop(f_.op(f_[at].owner)))
+        refuse(stage_.alloc, "whose array is made at {}, outside of a loop around both",
+               "make it where it is computed");
+  }
+
+  /// Finds what the nest needs of the branch that it is in.
+  void find_from_around() {
+    if (stage_.computed == stage_.nest) return;
+    std::set<NodeId> needed;
+    const std::function<void(NodeId)> need = [&](NodeId value) {
+      if (!f_.encloses(stage_.computed, value) || f_.encloses(stage_.nest, value) || stage_.has(value))
+        return;
+      if (f_[value].region_count > 0 || f_.op(value) == Op::result || !ir::info(f_.op(value)).effects.pure())
+        refuse(value, "which needs what is found at {}", "find it before");
+      if (!needed.insert(value).second) return;
+      for (const NodeId operand : f_.operands(value)) need(operand);
+    };
+    for (const NodeId operand : f_.operands(stage_.nest)) need(operand);
+    ir::walk(f_, f_.region(stage_.nest), [&](NodeId node) {
+      for (const NodeId operand : f_.operands(node)) need(operand);
+    });
+    stage_.from_around.assign(needed.begin(), needed.end());
+  }
+
+  /// Refuses a stage that would read what is written until its array has been read.
+  void refuse_changes() const {
+    std::vector<std::pair<Root, NodeId>> sources;
+    ir::walk(f_, stage_.nest, [&](NodeId node) {
+      if (f_.op(node) != Op::load || stage_.has(f_.operand(node, 0)) || is_own(f_.operand(node, 0))) return;
+      sources.emplace_back(root_of(f_, f_.operand(node, 0)), node);
+    });
+    if (sources.empty()) return;
+    const auto body = f_.region_body(f_[stage_.used].parent);
+    bool is_between = false;
+    for (const NodeId node : body) {
+      is_between = is_between || node == stage_.computed;
+      if (is_between) refuse_change(node, sources);
+      if (node == stage_.used) return;
+    }
+  }
+  void refuse_change(NodeId around, const std::vector<std::pair<Root, NodeId>>& sources) const {
+    ir::walk(f_, around, [&](NodeId node) {
+      if (node == stage_.nest) return ir::Walk::Past;
+      const ir::Effects own = ir::info(f_.op(node)).effects;
+      if (own.any(ir::effect::Control)) return ir::Walk::Into;
+      const ir::Effects all = ir::effects_of(f_, node);
+      const bool is_unknown = all.any(ir::effect::Host | ir::effect::Sync);
+      if (!is_unknown && !all.any(ir::effect::Write)) return ir::Walk::Into;
+      for (const auto& [source, load] : sources) {
+        const bool may_change = is_unknown || !writes_one_view(f_.op(node)) ||
+                                may_overlap(f_, source, root_of(f_, f_.operand(node, 0)));
+        if (!may_change) continue;
+        const NodeId nodes[] = {load, node};
+        refuse_directive(f_, stage_.nest,
+                         "the stage `" + stage_.name + "`, which reads {}, where {} may write,",
+                         "read arrays that are not written until the stage has been used", nodes);
+      }
+      return ir::Walk::Into;
+    });
+  }
+
+  static constexpr const char* kAdvice =
+      "name the loops of an array that the function makes and one later nest reads";
+
+  const Function& f_;
+  ir::Uses uses_;
+  Stage stage_;
+  Nodes others_;  ///< stores outside of the nest
+};
+
+}  // namespace
+
+bool Stage::has(NodeId node) const { return node == alloc || std::ranges::binary_search(views, node); }
+
+int Stage::axis_of(NodeId loop) const {
+  const auto found = std::ranges::find(axes, loop, &Axis::loop);
+  return found == axes.end() ? -1 : static_cast<int>(found - axes.begin());
+}
+
+bool place(const Function& f, const Stage& stage, NodeId view, Placement& placement) {
+  const size_t rank = stage.axes.size();
+  const auto own = static_cast<size_t>(f.type(view).rank());
+  placement.first.assign(rank, {});
+  placement.steps.assign(own, std::vector<int64_t>(rank));
+  if (!add_bytes(f, stage, f.operand(view, 1), 1, placement.first)) return false;
+  for (size_t axis = 0; axis < own; ++axis) {
+    std::vector<Linear> step(rank);
+    NodeId stride = f.operand(view, 2 + own + axis);
+    const auto number = number_of(f, stride);
+    if (number && *number < 0) {
+      bool is_found = false;
+      for (size_t i = 0; i < rank && !is_found; ++i) {
+        const auto unit = number_of(f, stage.axes[i].stride);
+        is_found = unit && *number % *unit == 0;
+        if (is_found) step[i].constant = *number / *unit;
+      }
+      if (!is_found) return false;
+    } else if (!add_bytes(f, stage, stride, 1, step)) {
+      return false;
+    }
+    for (size_t i = 0; i < rank; ++i) {
+      if (!step[i].is_constant()) return false;
+      placement.steps[axis][i] = step[i].constant;
+    }
+  }
+  return true;
+}
+
+std::vector<Linear> position_in(const Function& f, const Stage& stage, NodeId access) {
+  Placement placement;
+  const NodeId view = f.operand(access, 0);
+  INGOT_ASSERT(place(f, stage, view, placement), "stage: a view of another layout");
+  for (size_t axis = 0; axis < placement.steps.size(); ++axis) {
+    for (size_t i = 0; i < stage.axes.size(); ++i) {
+      Linear along;
+      along.terms[f.operand(access, 1 + axis)] = 1;
+      if (placement.steps[axis][i] != 0) placement.first[i].add(along, placement.steps[axis][i]);
+    }
+  }
+  return std::move(placement.first);
+}
+
+Stage find_stage(const Function& function, NodeId nest) { return StageFinder(function, nest).find(); }
+
+}  // namespace ingot::transform

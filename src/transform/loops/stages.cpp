@@ -1,0 +1,511 @@
+// Stages run where they are read (`compute_at`, `store_at`, `inline`). The elements that an iteration reads
+// are between bounds, which are computed at its start from the indices of all loads in it (`stage_bounds`);
+// the loops of the stage run between them, and write into an array that has room for them. Where the bounds
+// differ by a constant at most, its lengths are constants. What lies outside the stage's own indices is in
+// that array as little computed as it was before.
+//
+// Where what is read runs in two versions - checks hold, or run one by one -, the version without the loop
+// has the whole stage before it. So has all of it where a view may not be a part of the array that it seems
+// to be.
+
+#include "transform/loops/stages.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "ir/directives.h"
+#include "ir/loops.h"
+#include "ir/walk.h"
+#include "transform/analyses/known_equal.h"
+#include "transform/analyses/ranges.h"
+#include "transform/functions/simplify.h"
+#include "transform/loops/nest_steps.h"
+#include "transform/loops/stage.h"
+
+namespace ingot::transform {
+
+namespace {
+
+/// Arrays whose lengths along an axis are known to be at most this have that length.
+constexpr int64_t kMostLength = 4096;
+
+std::string quoted(std::string_view name) { return "`" + std::string(name) + "`"; }
+
+class StageWriter : public Rewriter {
+ public:
+  StageWriter(const Function& source, const Stage& stage) : Rewriter(source), stage_(stage), loops_(b_) {}
+
+  std::unique_ptr<Function> compute_at(NodeId at, NodeId stored) {
+    at_ = at;
+    stored_ = stored;
+    find_path();
+    return run();
+  }
+  std::unique_ptr<Function> compute_inline() {
+    is_inline_ = true;
+    find_element();
+    return run();
+  }
+
+ protected:
+  void visit(NodeId id) override {
+    const bool is_own = stage_.has(id);
+    if (mode_ == Mode::Outside) {
+      if (id == stage_.nest || (is_own && sinks())) return;
+      return id == stage_.used ? write_versions(id) : clone(id);
+    }
+    if (mode_ == Mode::Whole) return clone(id);
+    if (is_own && sinks()) return;
+    if (const int axis = stage_.axis_of(id); axis >= 0) return write_loop(id, static_cast<size_t>(axis));
+    const bool is_access = source_.op(id) == Op::load || source_.op(id) == Op::store;
+    if (!is_access || !stage_.has(source_.operand(id, 0))) return clone(id);
+    if (is_inline_) return bind(id, write_element(id));
+    write_access(id);
+  }
+  void set_location(NodeId id) override {
+    Rewriter::set_location(id);
+    if (mode_ == Mode::Whole && is_open(source_, id)) b_.set_span(named_location(source_, id, ""));
+  }
+  void set_attributes(NodeId id, std::span<int64_t> attributes) override {
+    if (mode_ == Mode::Arranged && in_order_.contains(id))
+      attributes[0] = static_cast<int64_t>(ir::Schedule::Serial);
+  }
+  void enter_region(RegionId region) override {
+    if (mode_ != Mode::Arranged) return;
+    if (whole_.contains(region)) {
+      mode_ = Mode::Whole;
+      write_whole();
+      return;
+    }
+    if (is_inline_) return;
+    if (region == source_.region(stored_)) write_array();
+    if (region == source_.region(at_)) write_stage();
+  }
+  void leave_region(RegionId region) override {
+    if (whole_.contains(region)) mode_ = Mode::Arranged;
+  }
+
+ private:
+  enum class Mode : uint8_t {
+    Outside,
+    Arranged,  ///< in the version that reads what is computed there
+    Whole,     ///< in a version before which all of the array is computed
+  };
+  /// Where elements are along an axis.
+  struct Window {
+    NodeId low;                   ///< the first one
+    NodeId count;                 ///< how many
+    std::optional<int64_t> most;  ///< of them
+  };
+
+  [[noreturn]] void refuse(NodeId at, const std::string& what, const std::string& advice,
+                           std::span<const NodeId> nodes = {}) const {
+    refuse_directive(source_, at, what, advice, nodes);
+  }
+  /// Whether the array is made only where all of it is computed.
+  bool sinks() const { return stage_.computed == stage_.nest; }
+
+  // Before writing.
+
+  /// Finds the regions that are versions without the loop, and refuses what reads the array around it.
+  void find_path() {
+    if (!source_.encloses(stage_.used, at_) && stage_.used != at_)
+      refuse(at_,
+             "the stage " + quoted(stage_.name) + " computed in " + quoted(ir::loop_name(source_, at_)) +
+                 ", which is not in the nest that reads it,",
+             "name a loop that holds what reads it");
+    if (stored_ != at_ && !source_.encloses(stored_, at_))
+      refuse(at_,
+             "the stage " + quoted(stage_.name) + " stored in " + quoted(ir::loop_name(source_, stored_)) +
+                 ", which is no loop around " + quoted(ir::loop_name(source_, at_)) + ",",
+             "store it in a loop around the one that it is computed in");
+    if (stored_ != at_)
+      for (NodeId loop = at_; loop != stored_; loop = source_[source_[loop].parent].owner)
+        in_order_.insert(loop);
+    std::set<NodeId> path;
+    bool is_in_loop = false;
+    for (NodeId node = stage_.used; node != at_;) {
+      path.insert(node);
+      const RegionId region = region_to(node);
+      for (size_t i = 0; i < source_[node].region_count; ++i) {
+        const RegionId other = source_.region(node, i);
+        if (other == region || !reads(other)) continue;
+        if (is_in_loop || source_.op(node) != Op::if_) refuse_other(other);
+        whole_.insert(other);
+      }
+      is_in_loop = is_in_loop || source_.op(node) != Op::if_;
+      for (NodeId next : source_.region_body(region))
+        if (next == at_ || source_.encloses(next, at_)) node = next;
+    }
+    for (const NodeId load : stage_.loads) {
+      const bool is_elsewhere =
+          std::ranges::any_of(whole_, [&](RegionId region) { return source_.encloses(region, load); });
+      if (!source_.encloses(at_, load) && !is_elsewhere) {
+        const NodeId nodes[] = {load};
+        refuse(at_,
+               "the stage " + quoted(stage_.name) + " computed in " + quoted(ir::loop_name(source_, at_)) +
+                   ", outside of which {} reads it,",
+               "name a loop that holds all that reads it", nodes);
+      }
+    }
+  }
+  RegionId region_to(NodeId node) const {
+    for (size_t i = 0; i < source_[node].region_count; ++i)
+      if (source_.encloses(source_.region(node, i), at_)) return source_.region(node, i);
+    return {};
+  }
+  bool reads(RegionId region) const {
+    return std::ranges::any_of(stage_.loads, [&](NodeId load) { return source_.encloses(region, load); });
+  }
+  [[noreturn]] void refuse_other(RegionId region) const {
+    const auto load =
+        std::ranges::find_if(stage_.loads, [&](NodeId node) { return source_.encloses(region, node); });
+    const NodeId nodes[] = {*load};
+    refuse(at_,
+           "the stage " + quoted(stage_.name) + " computed in " + quoted(ir::loop_name(source_, at_)) +
+               ", outside of which {} reads it,",
+           "name a loop that holds all that reads it", nodes);
+  }
+  /// Finds how one element is computed; refuses a stage of which not each element is, by one store.
+  void find_element() {
+    const auto refuse_stage = [&](NodeId node, const std::string& why, const std::string& advice) {
+      const NodeId nodes[] = {node};
+      refuse(stage_.nest, "the stage " + quoted(stage_.name) + " inline, " + why + ",", advice, nodes);
+    };
+    const std::string other = "compute it in a loop: `compute_at(...)`";
+    if (stage_.stores.size() != 1) refuse_stage(stage_.stores[1], "which stores at {}, too", other);
+    const NodeId store = stage_.stores[0];
+    size_t count = 0;
+    for (NodeId loop = source_[source_[store].parent].owner;; loop = source_[source_[loop].parent].owner) {
+      if (stage_.axis_of(loop) < 0)
+        refuse_stage(store, "which stores {} in a branch or a loop of its own", other);
+      if (++count, loop == stage_.nest) break;
+    }
+    for (size_t i = 0; i < stage_.axes.size(); ++i) {
+      const Stage::Axis& axis = stage_.axes[i];
+      const bool is_whole = count == stage_.axes.size() && axis.loop && axis.offset == Linear() &&
+                            axis.length &&
+                            known_equal(source_, stage_.nest, source_.operand(axis.loop, 0), axis.length);
+      if (!is_whole) refuse_stage(store, "which does not compute all of its array at {}", other);
+    }
+    ir::walk(source_, stage_.nest, [&](NodeId node) {
+      const bool reads_own = source_.op(node) == Op::load && stage_.has(source_.operand(node, 0));
+      if (reads_own || source_.op(node) == Op::alloc) refuse_stage(node, "which keeps elements at {}", other);
+    });
+  }
+
+  // Versions.
+
+  /// Writes the node that reads the array, in the versions that there have to be.
+  void write_versions(NodeId id) {
+    const ir::SpanId location = b_.span();
+    const Nodes results = source_.results_of(id);
+    std::vector<Type> types;
+    for (const NodeId result : results) types.push_back(source_.type(result));
+    const auto version = [&](Mode mode, bool computes) {
+      return [&, mode, computes] {
+        mode_ = mode;
+        for (const NodeId node : stage_.from_around)
+          if (mode == Mode::Arranged || computes) clone(node);
+        if (mode == Mode::Whole && computes) write_whole();
+        set_location(id);
+        clone(id);
+        mode_ = Mode::Outside;
+        return use_all(results);
+      };
+    };
+    const auto where_views_fit = [&] {
+      return loops_.branch(views_fit(), types, version(Mode::Arranged, false), version(Mode::Whole, true));
+    };
+    Nodes given;
+    if (sinks()) {
+      given = where_views_fit();
+    } else {
+      const bool is_first = source_[stage_.nest].parent == source_.region(stage_.computed, 0);
+      const NodeId condition = use(source_.operand(stage_.computed, 0));
+      const auto computed = version(Mode::Whole, false);
+      given = is_first ? loops_.branch(condition, types, where_views_fit, computed)
+                       : loops_.branch(condition, types, computed, where_views_fit);
+    }
+    b_.set_span(location);
+    for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
+  }
+  /// All of the array, before what reads it.
+  void write_whole() {
+    if (sinks()) {
+      Nodes own = stage_.views;
+      own.insert(own.begin(), stage_.alloc);
+      for (const NodeId node : own)
+        if (!source_.encloses(stage_.used, node)) clone(node);
+    }
+    set_location(stage_.nest);
+    clone(stage_.nest);
+  }
+
+  /// The length of the array along an axis.
+  NodeId length_of(const Stage::Axis& axis) {
+    if (axis.length) return use(axis.length);
+    return b_.make(Op::floor_divide, {use(axis.bytes), loops_.maximum(use(axis.bytes_of_step), b_.index(1))});
+  }
+  /// Whether all views are parts of the array, as their first elements and steps say.
+  NodeId views_fit() {
+    NodeId all = loops_.truth(true);
+    BoundWriter writer(source_, b_, source_.body(), [this](NodeId old) { return use(old); });
+    for (const NodeId view : stage_.views) {
+      const auto own = static_cast<size_t>(source_.type(view).rank());
+      for (const NodeId operand : source_.operands(view).subspan(1)) {
+        if (!source_.encloses(stage_.used, operand)) continue;
+        const NodeId nodes[] = {view};
+        refuse(stage_.nest,
+               "the stage " + quoted(stage_.name) + ", of which a part is taken at {} in a loop,",
+               "read elements: `array[i, j]`", nodes);
+      }
+      Placement placement;
+      place(source_, stage_, view, placement);
+      NodeId holds = loops_.truth(true);
+      NodeId is_empty = loops_.truth(false);
+      for (size_t axis = 0; axis < stage_.axes.size(); ++axis) {
+        Linear low, high;
+        for (const auto& [value, factor] : placement.first[axis].terms)
+          low.add(expand(b_.function(), use(value)), factor);
+        low.constant += placement.first[axis].constant;
+        high = low;
+        for (size_t i = 0; i < own; ++i) {
+          const int64_t step = placement.steps[i][axis];
+          Linear last = expand(b_.function(), use(source_.operand(view, 2 + i)));
+          last.constant -= 1;
+          (step > 0 ? high : low).add(last, step);
+        }
+        const NodeId length = length_of(stage_.axes[axis]);
+        holds = loops_.both(holds, compared(Op::less_equal, b_.index(0), writer.emit(low)));
+        holds = loops_.both(holds, compared(Op::less, writer.emit(high), length));
+      }
+      for (size_t i = 0; i < own; ++i)
+        is_empty = loops_.either(is_empty, loops_.less(use(source_.operand(view, 2 + i)), b_.index(1)));
+      if (!b_.function().is_constant(holds, 1)) holds = loops_.either(holds, is_empty);
+      all = loops_.both(all, holds);
+    }
+    return all;
+  }
+  NodeId compared(Op op, NodeId a, NodeId b) {
+    const std::optional<bool> known = known_comparison(b_.function(), op, a, b);
+    return known ? loops_.truth(*known) : b_.make(op, {a, b});
+  }
+
+  // Computed at a loop.
+
+  BoundWriter bounds_at(NodeId loop) {
+    return BoundWriter(source_, b_, source_.region(loop), [this](NodeId old) { return use(old); });
+  }
+  /// What all loads in a loop read along an axis.
+  Window window_of(BoundWriter& bounds, NodeId loop, size_t axis) {
+    const NodeId length = length_of(stage_.axes[axis]);
+    const Window whole{b_.index(0), length, {}};
+    if (!stage_.axes[axis].loop) return whole;
+    std::optional<Bounds> all;
+    for (const NodeId load : stage_.loads) {
+      if (!source_.encloses(loop, load)) continue;
+      const auto own = bounds.of(position_in(source_, stage_, load)[axis]);
+      if (!own) return whole;
+      all = all ? bounds.either(std::move(*all), *own) : own;
+    }
+    const NodeId low = bounds.low(*all), high = bounds.high(*all);
+    Window window{low, {}, bounds.most_values(*all)};
+    if (least_of(b_.function(), expand(b_.function(), low)).value_or(-1) < 0)
+      window.low = loops_.maximum(low, b_.index(0));
+    Linear count = expand(b_.function(), high);
+    count.add(expand(b_.function(), window.low), -1);
+    count.constant += 1;
+    window.count = loops_.minimum(bounds.emit(count), loops_.subtract(length, window.low));
+    if (window.most)
+      window.count = loops_.minimum(window.count, b_.index(std::max<int64_t>(*window.most, 0)));
+    return window;
+  }
+  std::vector<Window> windows_of(BoundWriter& bounds, NodeId loop) {
+    std::vector<Window> all;
+    for (size_t axis = 0; axis < stage_.axes.size(); ++axis) all.push_back(window_of(bounds, loop, axis));
+    return all;
+  }
+
+  /// Makes the array for what an iteration of the loop reads that it is stored in.
+  void write_array() {
+    BoundWriter bounds = bounds_at(stored_);
+    array_ = windows_of(bounds, stored_);
+    Nodes lengths;
+    for (const Window& window : array_) {
+      const bool is_short = window.most && *window.most <= kMostLength;
+      lengths.push_back(is_short ? b_.index(std::max<int64_t>(*window.most, 0))
+                                 : loops_.maximum(window.count, b_.index(0)));
+    }
+    view_ = loops_.new_view(lengths, stage_.dtype);
+  }
+
+  /// Runs the stage for what an iteration of the loop reads.
+  void write_stage() {
+    std::vector<Window> windows = array_;
+    if (stored_ != at_) windows = new_windows();
+    runs_.assign(stage_.axes.size(), {});
+    for (size_t i = 0; i < stage_.axes.size(); ++i) {
+      const Stage::Axis& axis = stage_.axes[i];
+      if (!axis.loop) continue;
+      const NodeId own = use(source_.operand(axis.loop, 0));
+      Window run = windows[i];
+      const bool is_all = axis.offset == Linear() && axis.length &&
+                          known_equal(source_, stage_.nest, source_.operand(axis.loop, 0), axis.length);
+      if (!is_all) {
+        BoundWriter writer(source_, b_, source_.body(), [this](NodeId old) { return use(old); });
+        Linear offset;
+        for (const auto& [value, factor] : axis.offset.terms)
+          offset.add(expand(b_.function(), use(value)), factor);
+        offset.constant += axis.offset.constant;
+        const NodeId first = writer.emit(offset);
+        const NodeId begin = loops_.maximum(run.low, first);
+        const NodeId end = loops_.minimum(loops_.add(run.low, run.count), loops_.add(first, own));
+        run.low = difference(begin, first);
+        run.count = difference(end, begin);
+        if (run.most) run.count = loops_.minimum(run.count, b_.index(std::max<int64_t>(*run.most, 0)));
+      }
+      runs_[i] = run;
+    }
+    set_location(stage_.nest);
+    visit(stage_.nest);
+  }
+  NodeId difference(NodeId a, NodeId b) {
+    Linear sum = expand(b_.function(), a);
+    sum.add(expand(b_.function(), b), -1);
+    return BoundWriter(source_, b_, source_.body(), {}).emit(sum);
+  }
+
+  /// What an iteration reads and the one before has not.
+  std::vector<Window> new_windows() {
+    const NodeId index = source_.region_parameters(source_.region(at_))[0];
+    const NodeId now = use(index);
+    BoundWriter here = bounds_at(at_), before = bounds_at(at_);
+    before.replace(index, loops_.subtract(now, b_.index(1)));
+    std::vector<Window> windows = windows_of(here, at_);
+    const std::vector<Window> earlier = windows_of(before, at_);
+    const NodeId is_first = loops_.less(now, b_.index(1));
+    std::optional<size_t> moves;
+    for (size_t i = 0; i < windows.size(); ++i) {
+      if (windows[i].low == earlier[i].low && windows[i].count == earlier[i].count) continue;
+      if (moves) {
+        refuse(at_,
+               "the stage " + quoted(stage_.name) + " stored outside of " +
+                   quoted(ir::loop_name(source_, at_)) +
+                   ", whose iterations read windows that move along two axes,",
+               "store it where it is computed");
+      }
+      moves = i;
+    }
+    for (size_t i = 0; i < windows.size(); ++i) {
+      Window& window = windows[i];
+      if (!stage_.axes[i].loop) continue;
+      if (!moves) window.count = loops_.select(is_first, window.count, b_.index(0));
+      if (moves == i) {
+        const NodeId end = loops_.add(window.low, window.count);
+        const NodeId done = loops_.maximum(loops_.add(earlier[i].low, earlier[i].count), window.low);
+        const NodeId goes_on =
+            loops_.both(loops_.negate(is_first), loops_.less_equal(earlier[i].low, window.low));
+        window.low = loops_.select(goes_on, done, window.low);
+        window.count = difference(end, window.low);
+      }
+      clip(window, array_[i]);
+    }
+    return windows;
+  }
+  /// Keeps a window within the array.
+  void clip(Window& window, const Window& array) {
+    const NodeId begin = loops_.maximum(window.low, array.low);
+    const NodeId room = array.most
+                            ? loops_.minimum(loops_.maximum(array.count, b_.index(0)), b_.index(*array.most))
+                            : loops_.maximum(array.count, b_.index(0));
+    const NodeId end = loops_.minimum(loops_.add(window.low, window.count), loops_.add(array.low, room));
+    window.low = begin;
+    window.count = difference(end, begin);
+    if (window.most)
+      window.count = loops_.minimum(window.count, b_.index(std::max<int64_t>(*window.most, 0)));
+  }
+
+  /// Writes a loop of the stage for the indices that are needed.
+  void write_loop(NodeId id, size_t axis) {
+    const ir::SpanId before = b_.span();
+    const ir::SpanId location = named_location(source_, id, ir::loop_name(source_, id));
+    b_.set_span(location);
+    const NodeId made = b_.begin(Op::for_, {&runs_[axis].count, 1}, source_.attributes(id));
+    const Type index[] = {ir::kInt64};
+    const NodeId within = b_.enter(made, 0, index)[0];
+    bind(source_.region_parameters(source_.region(id))[0], loops_.add(runs_[axis].low, within));
+    visit_body(source_.region(id));
+    b_.set_span(location);
+    b_.yield({});
+    b_.end(made);
+    b_.set_span(before);
+  }
+
+  Nodes indices_of(NodeId access) {
+    Nodes indices;
+    for (const Linear& old : position_in(source_, stage_, access)) {
+      Linear at;
+      for (const auto& [value, factor] : old.terms) at.add(expand(b_.function(), use(value)), factor);
+      at.constant += old.constant;
+      indices.push_back(BoundWriter(source_, b_, source_.body(), {}).emit(at));
+    }
+    return indices;
+  }
+  void write_access(NodeId id) {
+    Nodes operands = indices_of(id);
+    for (size_t i = 0; i < operands.size(); ++i) operands[i] = difference(operands[i], array_[i].low);
+    operands.insert(operands.begin(), view_);
+    if (source_.op(id) == Op::store) operands.push_back(use(source_.operands(id).back()));
+    const NodeId made = b_.make(source_.op(id), operands, source_.attributes(id));
+    if (source_.op(id) == Op::load) bind(id, made);
+  }
+
+  // Computed where it is read.
+
+  NodeId write_element(NodeId load) {
+    const Nodes indices = indices_of(load);
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const NodeId loop = stage_.axes[i].loop;
+      bind(source_.region_parameters(source_.region(loop))[0], indices[i]);
+    }
+    write_until_store(source_.region(stage_.nest));
+    return use(source_.operands(stage_.stores[0]).back());
+  }
+  void write_until_store(RegionId region) {
+    for (const NodeId node : source_.region_body(region)) {
+      if (node == stage_.stores[0]) return;
+      if (stage_.axis_of(node) >= 0) return write_until_store(source_.region(node));
+      if (source_.op(node) == Op::result) continue;
+      set_location(node);
+      clone(node);
+    }
+  }
+
+  const Stage& stage_;
+  LoopWriter loops_;
+  NodeId at_;
+  NodeId stored_;
+  bool is_inline_ = false;
+  Mode mode_ = Mode::Outside;
+  std::set<RegionId> whole_;   ///< versions that read the array without the loop
+  std::set<NodeId> in_order_;  ///< loops whose iterations need those before
+  std::vector<Window> array_;  ///< what the new array has
+  std::vector<Window> runs_;   ///< the iterations that the stage's loops have
+  NodeId view_;
+};
+
+}  // namespace
+
+std::unique_ptr<Function> compute_at(const Function& function, NodeId nest, NodeId at, NodeId stored) {
+  const Stage stage = find_stage(function, nest);
+  return dce(*StageWriter(function, stage).compute_at(at, stored));
+}
+
+std::unique_ptr<Function> compute_inline(const Function& function, NodeId nest) {
+  const Stage stage = find_stage(function, nest);
+  return dce(*StageWriter(function, stage).compute_inline());
+}
+
+}  // namespace ingot::transform
