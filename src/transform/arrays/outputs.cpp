@@ -151,7 +151,11 @@ bool Lowering::joins(const Nest& nest, const Nest& other) const {
                         nest.lengths, other.lengths, {}, [&](NodeId length) { return canonical(length); },
                         [&](NodeId length) { return canonical(length); }) &&
                     nest.is_reduced == other.is_reduced && nest.compared == other.compared;
-  if (!same || nest.cost + other.cost > kLargestCost) return false;
+  const auto names = [&](const Nest& of) {
+    const ir::SpanId location = source_[of.outputs[0].node].span;
+    return location ? source_.module().span(location).loops : ir::TextId();
+  };
+  if (!same || nest.cost + other.cost > kLargestCost || names(nest) != names(other)) return false;
   Sources all = nest.sources;
   for (const Output& output : nest.outputs) all.emplace(false, output.node.index);
   const size_t apart = all.size() + other.sources.size();

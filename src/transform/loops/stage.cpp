@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -32,60 +33,61 @@ std::optional<int64_t> number_of(const Function& f, NodeId value) {
   return f.constant(value).as<int64_t>();
 }
 
-/// Whether `value` is `of` times a constant.
-std::optional<int64_t> multiple_of(const Function& f, NodeId value, NodeId of) {
-  if (value == of) return 1;
-  Linear rest = expand(f, value);
-  const Linear step = expand(f, of);
-  if (step.terms.size() != 1 || step.constant != 0 || rest.terms.size() != 1 || rest.constant != 0)
-    return std::nullopt;
-  const auto& [own, factor] = *rest.terms.begin();
-  const auto& [unit, by] = *step.terms.begin();
-  return own == unit && factor % by == 0 ? std::optional(factor / by) : std::nullopt;
+/// How many times another sum is in a sum, by its first term.
+int64_t times_in(const Linear& sum, const Linear& of) {
+  if (of.is_constant()) return 0;
+  const auto& [value, factor] = *of.terms.begin();
+  const auto found = sum.terms.find(value);
+  return found == sum.terms.end() || found->second % factor != 0 ? 0 : found->second / factor;
 }
 
-/// Adds `factor` bytes times a value to a position, if they are whole steps along axes.
-bool add_bytes(const Function& f, const Stage& stage, NodeId value, int64_t factor,
-               std::vector<Linear>& position) {
-  if (const auto number = number_of(f, value)) {
-    int64_t rest = *number * factor;
-    for (size_t axis = 0; axis < stage.axes.size() && rest != 0; ++axis) {
-      const auto stride = number_of(f, stage.axes[axis].stride);
-      if (!stride || *stride < 1 || rest < 0) continue;
-      position[axis].constant += rest / *stride;
-      rest %= *stride;
-    }
-    return rest == 0;
-  }
-  for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
-    if (number_of(f, stage.axes[axis].stride)) continue;
-    if (const auto steps = multiple_of(f, value, stage.axes[axis].stride)) {
-      position[axis].constant += *steps * factor;
-      return true;
-    }
-  }
-  const Op op = f.op(value);
-  if (op == Op::add || op == Op::subtract) {
-    return add_bytes(f, stage, f.operand(value, 0), factor, position) &&
-           add_bytes(f, stage, f.operand(value, 1), op == Op::add ? factor : -factor, position);
-  }
-  if (op != Op::multiply) return false;
-  for (size_t i = 0; i < 2; ++i) {
-    const NodeId step = f.operand(value, i), times = f.operand(value, 1 - i);
-    const auto number = number_of(f, step);
+/// Adds a product of a stride and something else to a position; false: it is none.
+bool add_product(const Function& f, const Stage& stage, NodeId value, int64_t factor,
+                 std::vector<Linear>& position) {
+  for (size_t i = 0; f.op(value) == Op::multiply && i < 2; ++i) {
+    const Linear step = expand(f, f.operand(value, i));
     for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
-      const auto stride = number_of(f, stage.axes[axis].stride);
-      const bool is_step =
-          number && stride ? *stride > 0 && *number * factor % *stride == 0 : step == stage.axes[axis].stride;
-      if (!is_step) continue;
-      Linear added;
-      added.terms[times] = number ? *number * factor / *stride : factor;
-      position[axis].add(added);
+      const Linear stride = expand(f, stage.axes[axis].stride);
+      Linear rest = step;
+      const int64_t times = times_in(step, stride);
+      rest.add(stride, -times);
+      if (times == 0 || rest != Linear()) continue;
+      position[axis].add(expand(f, f.operand(value, 1 - i)), times * factor);
       return true;
     }
-    if (number && add_bytes(f, stage, times, factor * *number, position)) return true;
   }
   return false;
+}
+
+/// Adds so many bytes to a position, if they are whole steps along axes. (They may be so in several ways, of
+/// which one is within the array.)
+bool add_bytes(const Function& f, const Stage& stage, NodeId value, std::vector<Linear>& position) {
+  Linear rest = expand(f, value);
+  for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
+    const Linear stride = expand(f, stage.axes[axis].stride);
+    const int64_t times = times_in(rest, stride);
+    rest.add(stride, -times);
+    position[axis].constant += times;
+  }
+  for (const auto& [term, factor] : rest.terms) {
+    if (add_product(f, stage, term, factor, position)) continue;
+    const auto axis = std::ranges::find_if(stage.axes, [&](const Stage::Axis& each) {
+      const auto stride = number_of(f, each.stride);
+      return stride && *stride > 0 && factor % *stride == 0;
+    });
+    if (axis == stage.axes.end()) return false;
+    Linear added;
+    added.terms[term] = factor / *number_of(f, axis->stride);
+    position[static_cast<size_t>(axis - stage.axes.begin())].add(added);
+  }
+  for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
+    const auto stride = number_of(f, stage.axes[axis].stride);
+    if (!stride || *stride < 1) continue;
+    const int64_t steps = rest.constant / *stride;
+    position[axis].constant += steps;
+    rest.constant -= steps * *stride;
+  }
+  return rest.constant == 0;
 }
 
 class StageFinder {
@@ -270,17 +272,23 @@ class StageFinder {
       home = f_[owner].parent;
     }
     stage_.computed = ancestor(home, stage_.nest);
-    stage_.used = ancestor(home, stage_.loads[0]);
-    for (const NodeId load : stage_.loads)
-      if (ancestor(home, load) != stage_.used)
-        refuse(load, "whose array is read by two nests, one of them at {}", "read it in one nest alone");
-    for (const NodeId other : others_)
-      if (!f_.encloses(stage_.computed, other) || f_.encloses(f_[stage_.nest].parent, other))
-        refuse(other, "whose array is written at {}, too",
-               "write all of it in one nest: begin with `np.empty(...)`");
+    const RegionId own = f_[stage_.nest].parent;
+    std::erase_if(stage_.loads, [&](NodeId load) {  // of a version of the nest
+      return f_.encloses(stage_.computed, load) && !f_.encloses(own, load);
+    });
     const auto body = f_.region_body(home);
     const auto place = [&](NodeId node) { return std::ranges::find(body, node) - body.begin(); };
-    if (stage_.used == stage_.computed || place(stage_.used) < place(stage_.computed))
+    std::map<ptrdiff_t, Nodes> readers;
+    for (const NodeId load : stage_.loads) readers[place(ancestor(home, load))].push_back(load);
+    stage_.used = body[static_cast<size_t>(readers.rbegin()->first)];
+    for (const auto& [where, loads] : readers)
+      if (body[static_cast<size_t>(where)] != stage_.used)
+        find_version(body[static_cast<size_t>(where)], loads);
+    for (const NodeId other : others_)
+      if (!f_.encloses(stage_.computed, other) || f_.encloses(own, other))
+        refuse(other, "whose array is written at {}, too",
+               "write all of it in one nest: begin with `np.empty(...)`");
+    if (readers.begin()->first <= place(stage_.computed))
       refuse(stage_.loads[0], "whose array is read at {}, not after it", kAdvice);
     if (stage_.computed != stage_.nest && f_[stage_.nest].parent != f_.region(stage_.computed, 0) &&
         f_[stage_.nest].parent != f_.region(stage_.computed, 1))
@@ -290,6 +298,17 @@ class StageFinder {
       if (ir::is_loop(f_.op(f_[at].owner)))
         refuse(stage_.alloc, "whose array is made at {}, outside of a loop around both",
                "make it where it is computed");
+  }
+
+  /// Of a node that reads the array before the one that reads it last: it has to be a version of a stage that
+  /// has been moved there.
+  void find_version(NodeId node, const Nodes& loads) {
+    for (size_t i = 0; f_.op(node) == Op::if_ && i < f_[node].region_count; ++i) {
+      const RegionId arm = f_.region(node, i);
+      if (!std::ranges::all_of(loads, [&](NodeId load) { return f_.encloses(arm, load); })) continue;
+      return stage_.elsewhere.push_back(arm);
+    }
+    refuse(loads[0], "whose array is read by two nests, one of them at {}", "read it in one nest alone");
   }
 
   /// Finds what the nest needs of the branch that it is in.
@@ -371,22 +390,16 @@ bool place(const Function& f, const Stage& stage, NodeId view, Placement& placem
   const auto own = static_cast<size_t>(f.type(view).rank());
   placement.first.assign(rank, {});
   placement.steps.assign(own, std::vector<int64_t>(rank));
-  if (!add_bytes(f, stage, f.operand(view, 1), 1, placement.first)) return false;
+  placement.conditions.clear();
+  if (!add_bytes(f, stage, f.operand(view, 1), placement.first)) return false;
   for (size_t axis = 0; axis < own; ++axis) {
     std::vector<Linear> step(rank);
     NodeId stride = f.operand(view, 2 + own + axis);
-    const auto number = number_of(f, stride);
-    if (number && *number < 0) {
-      bool is_found = false;
-      for (size_t i = 0; i < rank && !is_found; ++i) {
-        const auto unit = number_of(f, stage.axes[i].stride);
-        is_found = unit && *number % *unit == 0;
-        if (is_found) step[i].constant = *number / *unit;
-      }
-      if (!is_found) return false;
-    } else if (!add_bytes(f, stage, stride, 1, step)) {
-      return false;
+    while (f.op(stride) == Op::select && number_of(f, f.operand(stride, 2)) == 0) {
+      placement.conditions.push_back(f.operand(stride, 0));
+      stride = f.operand(stride, 1);
     }
+    if (!add_bytes(f, stage, stride, step)) return false;
     for (size_t i = 0; i < rank; ++i) {
       if (!step[i].is_constant()) return false;
       placement.steps[axis][i] = step[i].constant;

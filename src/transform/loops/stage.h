@@ -29,8 +29,10 @@ struct Stage {
   Nodes stores;       ///< in the nest
   Nodes loads;        ///< elsewhere
   NodeId computed;    ///< what is, or encloses, the nest, next to
-  NodeId used;        ///< ... what is, or encloses, all loads
+  NodeId used;        ///< ... what is, or encloses, what reads it
   Nodes from_around;  ///< what the nest needs of `computed`, by id
+  std::vector<RegionId>
+      elsewhere;  ///< versions before `used` that read the array, too: of stages already moved
   std::string name;
 
   /// Whether a node is a view of the array, or the array.
@@ -50,6 +52,7 @@ std::vector<Linear> position_in(const Function& function, const Stage& stage, No
 struct Placement {
   std::vector<Linear> first;
   std::vector<std::vector<int64_t>> steps;  ///< by axis of the view and of the array
+  Nodes conditions;                         ///< where they hold: no axis repeats one element
 };
 bool place(const Function& function, const Stage& stage, NodeId view, Placement& placement);
 

@@ -324,14 +324,13 @@ std::optional<Bounds> BoundWriter::of_quotient(NodeId value) {
   if (!own) return std::nullopt;
   for (auto* const sums : {&own->low, &own->high}) {
     for (Linear& sum : *sums) {
-      const bool divides =
-          std::ranges::all_of(sum.terms, [&](const auto& term) { return term.second % *by == 0; });
-      if (!divides) {
-        sum = expand(b_.function(), b_.make(Op::floor_divide, {emit(sum), b_.index(*by)}));
-        continue;
-      }
-      for (auto& [atom, factor] : sum.terms) factor /= *by;
-      sum.constant = (sum.constant >= 0 ? sum.constant : sum.constant - *by + 1) / *by;
+      // Whole multiples of the divisor are divided apart from what is left.
+      Linear whole, rest;
+      rest.constant = sum.constant;
+      for (const auto& [term, factor] : sum.terms)
+        (factor % *by == 0 ? whole : rest).terms[term] = factor % *by == 0 ? factor / *by : factor;
+      whole.add(expand(b_.function(), b_.make(Op::floor_divide, {emit(rest), b_.index(*by)})));
+      sum = std::move(whole);
     }
   }
   return own;

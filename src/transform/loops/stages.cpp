@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "ir/directives.h"
@@ -34,7 +35,8 @@ std::string quoted(std::string_view name) { return "`" + std::string(name) + "`"
 
 class StageWriter : public Rewriter {
  public:
-  StageWriter(const Function& source, const Stage& stage) : Rewriter(source), stage_(stage), loops_(b_) {}
+  StageWriter(const Function& source, const Stage& stage)
+      : Rewriter(source), stage_(stage), loops_(b_), whole_(stage.elsewhere.begin(), stage.elsewhere.end()) {}
 
   std::unique_ptr<Function> compute_at(NodeId at, NodeId stored) {
     at_ = at;
@@ -72,18 +74,17 @@ class StageWriter : public Rewriter {
       attributes[0] = static_cast<int64_t>(ir::Schedule::Serial);
   }
   void enter_region(RegionId region) override {
-    if (mode_ != Mode::Arranged) return;
+    if (mode_ == Mode::Whole) return;
     if (whole_.contains(region)) {
-      mode_ = Mode::Whole;
-      write_whole();
-      return;
+      before_ = std::exchange(mode_, Mode::Whole);
+      return before_ == Mode::Outside ? write_whole_where_needed() : write_whole();
     }
-    if (is_inline_) return;
+    if (mode_ != Mode::Arranged || is_inline_) return;
     if (region == source_.region(stored_)) write_array();
     if (region == source_.region(at_)) write_stage();
   }
   void leave_region(RegionId region) override {
-    if (whole_.contains(region)) mode_ = Mode::Arranged;
+    if (whole_.contains(region) && before_) mode_ = *std::exchange(before_, std::nullopt);
   }
 
  private:
@@ -140,6 +141,7 @@ class StageWriter : public Rewriter {
     }
     for (const NodeId load : stage_.loads) {
       const bool is_elsewhere =
+          !source_.encloses(stage_.used, load) ||
           std::ranges::any_of(whole_, [&](RegionId region) { return source_.encloses(region, load); });
       if (!source_.encloses(at_, load) && !is_elsewhere) {
         const NodeId nodes[] = {load};
@@ -222,15 +224,27 @@ class StageWriter : public Rewriter {
     if (sinks()) {
       given = where_views_fit();
     } else {
-      const bool is_first = source_[stage_.nest].parent == source_.region(stage_.computed, 0);
       const NodeId condition = use(source_.operand(stage_.computed, 0));
       const auto computed = version(Mode::Whole, false);
-      given = is_first ? loops_.branch(condition, types, where_views_fit, computed)
-                       : loops_.branch(condition, types, computed, where_views_fit);
+      given = is_first_version() ? loops_.branch(condition, types, where_views_fit, computed)
+                                 : loops_.branch(condition, types, computed, where_views_fit);
     }
     b_.set_span(location);
     for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
   }
+  /// All of the array, in a version before the last one that reads it, unless it has been computed there.
+  void write_whole_where_needed() {
+    if (sinks()) return write_whole();
+    const auto computed = [&] {
+      for (const NodeId node : stage_.from_around) clone(node);
+      write_whole();
+    };
+    const NodeId condition = use(source_.operand(stage_.computed, 0));
+    loops_.when(is_first_version() ? condition : loops_.negate(condition), computed);
+  }
+  /// Whether the nest runs where the condition holds.
+  bool is_first_version() const { return source_[stage_.nest].parent == source_.region(stage_.computed, 0); }
+
   /// All of the array, before what reads it.
   void write_whole() {
     if (sinks()) {
@@ -264,6 +278,7 @@ class StageWriter : public Rewriter {
       Placement placement;
       place(source_, stage_, view, placement);
       NodeId holds = loops_.truth(true);
+      for (const NodeId condition : placement.conditions) holds = loops_.both(holds, use(condition));
       NodeId is_empty = loops_.truth(false);
       for (size_t axis = 0; axis < stage_.axes.size(); ++axis) {
         Linear low, high;
@@ -489,10 +504,11 @@ class StageWriter : public Rewriter {
   NodeId stored_;
   bool is_inline_ = false;
   Mode mode_ = Mode::Outside;
-  std::set<RegionId> whole_;   ///< versions that read the array without the loop
-  std::set<NodeId> in_order_;  ///< loops whose iterations need those before
-  std::vector<Window> array_;  ///< what the new array has
-  std::vector<Window> runs_;   ///< the iterations that the stage's loops have
+  std::optional<Mode> before_;  ///< what it was around a version
+  std::set<RegionId> whole_;    ///< versions that read the array without the loop
+  std::set<NodeId> in_order_;   ///< loops whose iterations need those before
+  std::vector<Window> array_;   ///< what the new array has
+  std::vector<Window> runs_;    ///< the iterations that the stage's loops have
   NodeId view_;
 };
 
