@@ -46,6 +46,7 @@ class StageWriter : public Rewriter {
   }
   std::unique_ptr<Function> compute_inline() {
     is_inline_ = true;
+    nest_ = stage_.used;
     find_element();
     return run();
   }
@@ -55,7 +56,7 @@ class StageWriter : public Rewriter {
     const bool is_own = stage_.has(id);
     if (mode_ == Mode::Outside) {
       if (id == stage_.nest || (is_own && sinks())) return;
-      return id == stage_.used ? write_versions(id) : clone(id);
+      return id == nest_ ? write_versions(id) : clone(id);
     }
     if (mode_ == Mode::Whole) return clone(id);
     if (is_own && sinks()) return;
@@ -77,7 +78,7 @@ class StageWriter : public Rewriter {
     if (mode_ == Mode::Whole) return;
     if (whole_.contains(region)) {
       before_ = std::exchange(mode_, Mode::Whole);
-      return before_ == Mode::Outside ? write_whole_where_needed() : write_whole();
+      return write_whole_where_needed(region);
     }
     if (mode_ != Mode::Arranged || is_inline_) return;
     if (region == source_.region(stored_)) write_array();
@@ -124,21 +125,23 @@ class StageWriter : public Rewriter {
     if (stored_ != at_)
       for (NodeId loop = at_; loop != stored_; loop = source_[source_[loop].parent].owner)
         in_order_.insert(loop);
-    std::set<NodeId> path;
+    // Versions that hold no loop have all of the array before what reads it; so have nodes before the loop.
     bool is_in_loop = false;
     for (NodeId node = stage_.used; node != at_;) {
-      path.insert(node);
-      const RegionId region = region_to(node);
-      for (size_t i = 0; i < source_[node].region_count; ++i) {
-        const RegionId other = source_.region(node, i);
-        if (other == region || !reads(other)) continue;
-        if (is_in_loop || source_.op(node) != Op::if_) refuse_other(other);
-        whole_.insert(other);
-      }
+      if (!is_in_loop) nest_ = node;
       is_in_loop = is_in_loop || source_.op(node) != Op::if_;
-      for (NodeId next : source_.region_body(region))
-        if (next == at_ || source_.encloses(next, at_)) node = next;
+      const RegionId region = region_to(node);
+      for (size_t i = 0; i < source_[node].region_count && !is_in_loop; ++i)
+        if (source_.region(node, i) != region && reads(source_.region(node, i)))
+          whole_.insert(source_.region(node, i));
+      NodeId next;
+      for (const NodeId inner : source_.region_body(region)) {
+        if (inner == at_ || source_.encloses(inner, at_)) next = inner;
+        else if (!is_in_loop) find_version(inner);
+      }
+      node = next;
     }
+    if (!is_in_loop) nest_ = at_;
     for (const NodeId load : stage_.loads) {
       const bool is_elsewhere =
           !source_.encloses(stage_.used, load) ||
@@ -152,6 +155,11 @@ class StageWriter : public Rewriter {
       }
     }
   }
+  /// Of a node next to the nest: an arm that reads the array has all of it before.
+  void find_version(NodeId node) {
+    for (size_t i = 0; source_.op(node) == Op::if_ && i < source_[node].region_count; ++i)
+      if (reads(source_.region(node, i))) whole_.insert(source_.region(node, i));
+  }
   RegionId region_to(NodeId node) const {
     for (size_t i = 0; i < source_[node].region_count; ++i)
       if (source_.encloses(source_.region(node, i), at_)) return source_.region(node, i);
@@ -159,15 +167,6 @@ class StageWriter : public Rewriter {
   }
   bool reads(RegionId region) const {
     return std::ranges::any_of(stage_.loads, [&](NodeId load) { return source_.encloses(region, load); });
-  }
-  [[noreturn]] void refuse_other(RegionId region) const {
-    const auto load =
-        std::ranges::find_if(stage_.loads, [&](NodeId node) { return source_.encloses(region, node); });
-    const NodeId nodes[] = {*load};
-    refuse(at_,
-           "the stage " + quoted(stage_.name) + " computed in " + quoted(ir::loop_name(source_, at_)) +
-               ", outside of which {} reads it,",
-           "name a loop that holds all that reads it", nodes);
   }
   /// Finds how one element is computed; refuses a stage of which not each element is, by one store.
   void find_element() {
@@ -210,7 +209,7 @@ class StageWriter : public Rewriter {
         mode_ = mode;
         for (const NodeId node : stage_.from_around)
           if (mode == Mode::Arranged || computes) clone(node);
-        if (mode == Mode::Whole && computes) write_whole();
+        if (mode == Mode::Whole && computes) write_whole(source_[id].parent, id);
         set_location(id);
         clone(id);
         mode_ = Mode::Outside;
@@ -232,12 +231,12 @@ class StageWriter : public Rewriter {
     b_.set_span(location);
     for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
   }
-  /// All of the array, in a version before the last one that reads it, unless it has been computed there.
-  void write_whole_where_needed() {
-    if (sinks()) return write_whole();
+  /// All of the array, in a version apart, unless it has been computed there.
+  void write_whole_where_needed(RegionId version) {
+    if (sinks()) return write_whole(version, {});
     const auto computed = [&] {
       for (const NodeId node : stage_.from_around) clone(node);
-      write_whole();
+      write_whole(version, {});
     };
     const NodeId condition = use(source_.operand(stage_.computed, 0));
     loops_.when(is_first_version() ? condition : loops_.negate(condition), computed);
@@ -245,13 +244,14 @@ class StageWriter : public Rewriter {
   /// Whether the nest runs where the condition holds.
   bool is_first_version() const { return source_[stage_.nest].parent == source_.region(stage_.computed, 0); }
 
-  /// All of the array, before what reads it.
-  void write_whole() {
+  /// All of the array, at the start of a region, or before a node in it.
+  void write_whole(RegionId region, NodeId before) {
     if (sinks()) {
-      Nodes own = stage_.views;
-      own.insert(own.begin(), stage_.alloc);
-      for (const NodeId node : own)
-        if (!source_.encloses(stage_.used, node)) clone(node);
+      clone(stage_.alloc);
+      for (const NodeId view : stage_.views) {
+        const bool is_behind = before ? view > before : source_.encloses(region, view);
+        if (!is_behind && source_.reaches(view, region)) clone(view);
+      }
     }
     set_location(stage_.nest);
     clone(stage_.nest);
@@ -269,7 +269,7 @@ class StageWriter : public Rewriter {
     for (const NodeId view : stage_.views) {
       const auto own = static_cast<size_t>(source_.type(view).rank());
       for (const NodeId operand : source_.operands(view).subspan(1)) {
-        if (!source_.encloses(stage_.used, operand)) continue;
+        if (!source_.encloses(nest_, operand)) continue;
         const NodeId nodes[] = {view};
         refuse(stage_.nest,
                "the stage " + quoted(stage_.name) + ", of which a part is taken at {} in a loop,",
@@ -502,6 +502,7 @@ class StageWriter : public Rewriter {
   LoopWriter loops_;
   NodeId at_;
   NodeId stored_;
+  NodeId nest_;  ///< that is, or encloses, the loop, without the versions around it
   bool is_inline_ = false;
   Mode mode_ = Mode::Outside;
   std::optional<Mode> before_;  ///< what it was around a version
