@@ -44,6 +44,20 @@ bool is_directed(const Module& module, std::string_view name, uint32_t line) {
   });
 }
 
+bool is_stage(const Function& function, NodeId array, std::span<const NodeId> users) {
+  const TextId own = names_at(function, array);
+  const Module& module = function.module();
+  if (module.directives.empty() || !own) return false;
+  const std::string name(module.text(own).substr(0, module.text(own).find(',')));
+  const std::string with_line = name + ":" + std::to_string(module.span(function[array].span).line);
+  const bool moves = std::ranges::any_of(module.directives, [&](const Directive& directive) {
+    const bool is_move =
+        directive.kind == Directive::Kind::ComputeAt || directive.kind == Directive::Kind::Inline;
+    return is_move && (directive.loops[0] == name || directive.loops[0] == with_line);
+  });
+  return moves && std::ranges::none_of(users, [&](NodeId user) { return names_at(function, user) == own; });
+}
+
 bool is_directed(const Function& function, NodeId loop) {
   const Module& module = function.module();
   if (module.directives.empty() || !function[loop].span) return false;

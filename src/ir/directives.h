@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@ bool names_loops(const Function& function, SpanId location);
 
 /// Whether directives name a loop of this name in this line.
 bool is_directed(const Module& module, std::string_view name, uint32_t line);
+/// Whether directives decide where an array is computed, which other loops than those of its location alone
+/// read: `users` are the nodes that do.
+bool is_stage(const Function& function, NodeId array, std::span<const NodeId> users);
 /// Whether directives name a loop: no pass changes it that decides by itself.
 bool is_directed(const Function& function, NodeId loop);
 

@@ -11,6 +11,7 @@
 #include <ranges>
 #include <utility>
 
+#include "ir/directives.h"
 #include "transform/arrays/lowering.h"
 
 namespace ingot::transform {
@@ -198,6 +199,7 @@ void Lowering::drop_outputs() {
     for (size_t i = nest.outputs.size(); i-- > 0;) {
       const NodeId node = nest.outputs[i].node;
       if (is_reduction(node) || nest.outputs[i].buffer_of) continue;
+      if (ir::is_stage(source_, node, users_[node.index])) continue;
       OnlyNests known;
       const auto only = only_nest(node, known);
       if (!only || nests_[*only].cost + whole(node).cost > kLargestCost) continue;

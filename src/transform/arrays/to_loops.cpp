@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "ir/directives.h"
 #include "ir/verifier.h"
 #include "ir/walk.h"
 #include "transform/arrays/lowering.h"
@@ -114,6 +115,7 @@ bool Lowering::is_cheap_again(NodeId old) const {
 bool Lowering::may_wait(NodeId old) const {
   const Whole& w = whole(old);
   if (w.view || w.cost == 0 || uses_[old.index] == 0) return true;
+  if (ir::is_stage(source_, old, users_[old.index])) return false;
   if (w.cost > kLargestCost) return false;
   if (sink_[old.index] != old || is_cheap_again(old)) return true;
   return uses_[old.index] == 1 && !user_crosses_loop_[old.index];

@@ -336,7 +336,7 @@ class Follower {
     if (!is_computed)
       refuse_directive(*f_, loops_named(*f_, stage)[0],
                        "the stage " + quoted(stage) + " stored in a loop and computed in none,",
-                       "say where it is computed, too: `compute_at(...)`");
+                       "add where it is computed: `compute_at(...)`");
   }
   /// Refuses a step for a loop for which another one has chosen how it runs.
   void refuse_chosen(const std::string& name, const std::string& what) const {

@@ -3,7 +3,7 @@
 // one of its loops, each iteration of that loop has elements of its own: leaving some out leaves out these
 // elements alone. Along the other axes the nest may do anything - a histogram, a sum - and is run as it is.
 //
-// Views are parts of the array: what slices make of it. Their offsets and strides are taken apart by the
+// Views are parts of the array: what slices make of it. Their offsets and strides are divided by the
 // array's strides, which gives the index along each of its axes.
 
 #include "transform/loops/stage.h"
@@ -316,8 +316,7 @@ class StageFinder {
     if (stage_.computed == stage_.nest) return;
     std::set<NodeId> needed;
     const std::function<void(NodeId)> need = [&](NodeId value) {
-      if (!f_.encloses(stage_.computed, value) || f_.encloses(stage_.nest, value) || stage_.has(value))
-        return;
+      if (!f_.encloses(stage_.computed, value) || f_.encloses(stage_.nest, value)) return;
       if (f_[value].region_count > 0 || f_.op(value) == Op::result || !ir::info(f_.op(value)).effects.pure())
         refuse(value, "which needs what is found at {}", "find it before");
       if (!needed.insert(value).second) return;

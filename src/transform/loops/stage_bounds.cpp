@@ -324,7 +324,7 @@ std::optional<Bounds> BoundWriter::of_quotient(NodeId value) {
   if (!own) return std::nullopt;
   for (auto* const sums : {&own->low, &own->high}) {
     for (Linear& sum : *sums) {
-      // Whole multiples of the divisor are divided apart from what is left.
+      // Whole multiples of the divisor are divided, and what is left is so once.
       Linear whole, rest;
       rest.constant = sum.constant;
       for (const auto& [term, factor] : sum.terms)

@@ -1,7 +1,7 @@
 // Stages run where they are read (`compute_at`, `store_at`, `inline`). The elements that an iteration reads
 // are between bounds, which are computed at its start from the indices of all loads in it (`stage_bounds`);
-// the loops of the stage run between them, and write into an array that has room for them. Where the bounds
-// differ by a constant at most, its lengths are constants. What lies outside the stage's own indices is in
+// the loops of the stage run between them, and write into an array of as many elements. Where the bounds
+// differ by a constant at most, its lengths are constants. What is outside the stage's own indices is in
 // that array as little computed as it was before.
 //
 // Where what is read runs in two versions - checks hold, or run one by one -, the version without the loop
@@ -231,7 +231,7 @@ class StageWriter : public Rewriter {
     b_.set_span(location);
     for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
   }
-  /// All of the array, in a version apart, unless it has been computed there.
+  /// All of the array, in another version, unless it has been computed there.
   void write_whole_where_needed(RegionId version) {
     if (sinks()) return write_whole(version, {});
     const auto computed = [&] {
@@ -262,18 +262,19 @@ class StageWriter : public Rewriter {
     if (axis.length) return use(axis.length);
     return b_.make(Op::floor_divide, {use(axis.bytes), loops_.maximum(use(axis.bytes_of_step), b_.index(1))});
   }
-  /// Whether all views are parts of the array, as their first elements and steps say.
+  /// Whether all views are parts of the array, as their first elements and steps have it.
   NodeId views_fit() {
     NodeId all = loops_.truth(true);
     BoundWriter writer(source_, b_, source_.body(), [this](NodeId old) { return use(old); });
     for (const NodeId view : stage_.views) {
+      if (!is_used_here(view)) continue;
       const auto own = static_cast<size_t>(source_.type(view).rank());
       for (const NodeId operand : source_.operands(view).subspan(1)) {
-        if (!source_.encloses(nest_, operand)) continue;
+        if (!source_.encloses(nest_, operand) && !source_.encloses(stage_.nest, operand)) continue;
         const NodeId nodes[] = {view};
         refuse(stage_.nest,
                "the stage " + quoted(stage_.name) + ", of which a part is taken at {} in a loop,",
-               "read elements: `array[i, j]`", nodes);
+               "read and write elements: `array[i, j]`", nodes);
       }
       Placement placement;
       place(source_, stage_, view, placement);
@@ -302,6 +303,16 @@ class StageWriter : public Rewriter {
       all = loops_.both(all, holds);
     }
     return all;
+  }
+  /// Whether what is computed where it is read uses a view.
+  bool is_used_here(NodeId view) const {
+    const auto uses = [&](NodeId node) {
+      return !source_.operands(node).empty() && source_.operand(node, 0) == view;
+    };
+    return ir::any_within(source_, source_.region(stage_.nest), uses) ||
+           std::ranges::any_of(stage_.loads, [&](NodeId load) {
+             return uses(load) && (load == nest_ || source_.encloses(nest_, load));
+           });
   }
   NodeId compared(Op op, NodeId a, NodeId b) {
     const std::optional<bool> known = known_comparison(b_.function(), op, a, b);
@@ -432,10 +443,10 @@ class StageWriter : public Rewriter {
   /// Keeps a window within the array.
   void clip(Window& window, const Window& array) {
     const NodeId begin = loops_.maximum(window.low, array.low);
-    const NodeId room = array.most
+    const NodeId most = array.most
                             ? loops_.minimum(loops_.maximum(array.count, b_.index(0)), b_.index(*array.most))
                             : loops_.maximum(array.count, b_.index(0));
-    const NodeId end = loops_.minimum(loops_.add(window.low, window.count), loops_.add(array.low, room));
+    const NodeId end = loops_.minimum(loops_.add(window.low, window.count), loops_.add(array.low, most));
     window.low = begin;
     window.count = difference(end, begin);
     if (window.most)

@@ -61,10 +61,14 @@ class StreamWriter : public Rewriter {
     }
   }
 
-  /// Whether a view is of one buffer, whatever branches are taken.
+  /// Whether a view is of one buffer, whatever branches are taken, and not of one that each iteration of a
+  /// loop makes: it is read there.
   bool is_one_buffer(NodeId view) const {
-    const Op op = source_.op(memory_of(source_, view));
-    return op == Op::param || op == Op::alloc;
+    const NodeId memory = memory_of(source_, view);
+    if (source_.op(memory) != Op::alloc) return source_.op(memory) == Op::param;
+    for (NodeId at = source_[source_[memory].parent].owner; at; at = source_[source_[at].parent].owner)
+      if (ir::is_counted_loop(source_.op(at))) return false;
+    return true;
   }
   /// Whether a region loads from the memory of a view, or from some that is not known.
   bool reads_memory_of(RegionId region, NodeId view) const {
