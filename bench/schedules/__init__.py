@@ -1,0 +1,1 @@
+"""Programs under schedules next to the same without, Halide, NumPy and Numba."""
