@@ -46,12 +46,16 @@ Value* quotient_of_words(const RuleArguments& a, Value* dividend, Value* divisor
   return b.CreateAdd(b.CreateAdd(first, second), more);
 }
 
-/// CPUs divide no vectors of integers. The quotient in floating point, rounded to zero, is exact as long as
-/// the significand has 8 bits more than the integers.
+/// CPUs divide no vectors of integers. By a constant, they multiply by its reciprocal (LLVM finds it), of up
+/// to 32 bits. The quotient in floating point, rounded to zero, is exact as long as the significand has 8 bits
+/// more than the integers.
 Value* lane_quotient(const RuleArguments& a, Value* divisor) {
   Builder& b = a.b;
   const unsigned bits = a.type()->getScalarSizeInBits();
   const bool is_signed = a.is_signed_int();
+  const llvm::APInt* number = nullptr;
+  if (bits < 64 && llvm::PatternMatch::match(divisor, llvm::PatternMatch::m_APInt(number)))
+    return is_signed ? b.CreateSDiv(a.re(0), divisor) : b.CreateUDiv(a.re(0), divisor);
   if (bits == 64 && !a.scalars.instructions().converts_words()) {
     const Parts operands[] = {{a.re(0)}, {divisor}};
     return a.scalars.by_lane(lanes_of(divisor), operands, {b.getInt64Ty()}, [&](std::span<const Parts> x) {
