@@ -100,8 +100,8 @@ def convolution(small: bool) -> Case:
 
 def jacobi(small: bool) -> Case:
     example = _example("jacobi")
-    height, width = (72, 80) if small else (6008, 6008)
-    u, out = np.random.default_rng(0).random((height, width)), np.zeros((height - 8, width - 8))
+    height, width = (80, 90) if small else (6016, 6016)
+    u, out = np.random.default_rng(0).random((height, width)), np.zeros((height - 16, width - 16))
     return Case(out, _own(example, "sweeps", u, out) | {"numpy": lambda: example["sweeps"](u, out)})
 
 

@@ -1,4 +1,4 @@
-"""Four Jacobi sweeps in one pass through memory: each is computed for a tile of the last one, with a margin."""
+"""Eight Jacobi sweeps in one pass through memory: each is computed for a tile of the last one, with a margin."""
 
 import numpy as np
 
@@ -16,15 +16,25 @@ def sweeps(u, out):
         b = sweep(a)
     with ingot.loop("cy", "cx"):
         c = sweep(b)
+    with ingot.loop("dy", "dx"):
+        d = sweep(c)
+    with ingot.loop("ey", "ex"):
+        e = sweep(d)
+    with ingot.loop("fy", "fx"):
+        f = sweep(e)
+    with ingot.loop("gy", "gx"):
+        g = sweep(f)
     with ingot.loop("y", "x"):
-        out[:, :] = sweep(c)
+        out[:, :] = sweep(g)
 
 
-plan = ingot.schedule().tile(y=32, x=512).compute_at("cy", "x_outer").compute_at("by", "x_outer").compute_at("ay", "x_outer").parallel("y_outer")
-fast = ingot.jit(sweeps, schedule=plan)
+plan = ingot.schedule().tile(y=64, x=256)
+for name in "gfedcba":
+    plan = plan.compute_at(name + "y", "x_outer")
+fast = ingot.jit(sweeps, schedule=plan.parallel("y_outer"))
 
 if __name__ == "__main__":
-    u = np.random.default_rng(0).random((1032, 1544))
+    u = np.random.default_rng(0).random((1040, 1552))
     out, expected = np.empty((1024, 1536)), np.empty((1024, 1536))
     fast(u, out)
     sweeps(u, expected)

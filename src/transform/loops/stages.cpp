@@ -30,6 +30,8 @@ namespace {
 
 /// Arrays whose lengths along an axis are known to be at most this have that length.
 constexpr int64_t kMostLength = 4096;
+/// The bytes that rows of such an array are multiples of.
+constexpr int64_t kRow = 64;
 
 std::string quoted(std::string_view name) { return "`" + std::string(name) + "`"; }
 
@@ -364,6 +366,10 @@ class StageWriter : public Rewriter {
       lengths.push_back(is_short ? b_.index(std::max<int64_t>(*window.most, 0))
                                  : loops_.maximum(window.count, b_.index(0)));
     }
+    // Rows begin where vectors do.
+    const NodeId vector =
+        b_.index(std::max<int64_t>(1, kRow / static_cast<int64_t>(base::size_of(stage_.dtype))));
+    if (lengths.size() > 1) lengths.back() = loops_.multiply(loops_.ceiling(lengths.back(), vector), vector);
     view_ = loops_.new_view(lengths, stage_.dtype);
   }
 
