@@ -91,9 +91,9 @@ def bilateral_grid(small: bool) -> Case:
 
 def convolution(small: bool) -> Case:
     example = _example("convolution")
-    height, width = (40, 60) if small else (2048, 2048)
+    height, width = (40, 60) if small else (4096, 4096)
     rng = np.random.default_rng(0)
-    image, weights, out = rng.random((height + 4, width + 4), np.float32), rng.random((5, 5), np.float32), np.zeros((height, width), np.float32)
+    image, weights, out = rng.random((height + 8, width + 8), np.float32), rng.random(9, np.float32), np.zeros((height, width), np.float32)
     calls = _own(example, "convolution", image, weights, out) | _numba(example["convolution"], image, weights, out)
     return Case(out, calls, 1e-5)
 

@@ -2,7 +2,10 @@
 
 import linecache
 import random
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -110,7 +113,7 @@ def test_chains():
 
 
 def histograms(a, out):
-    """A stage that adds up, where the numbers say, and begins with zeros of its own."""
+    """A stage that adds up, at indices found in memory, and begins with zeros of its own."""
     counts = np.empty((out.shape[0], 8), np.int64)
     for hy in range(counts.shape[0]):
         for k in range(8):
@@ -346,6 +349,33 @@ def test_calls_at_once():
     for worker in workers:
         worker.join()
     assert all(results[k].tobytes() == blurred(arrays[k]).tobytes() for k in range(4))
+
+
+@pytest.mark.parametrize("name", ["blur", "bilateral_grid", "convolution", "jacobi"])
+def test_examples(name):
+    """Each compares its results with those of Python."""
+    file = Path(__file__).parents[2] / "examples" / "schedules" / f"{name}.py"
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and "True" in done.stdout and "False" not in done.stdout, done.stdout + done.stderr
+
+
+def test_the_benchmark_compares_results():
+    command = [sys.executable, "-m", "bench.schedules", "--small", "--rounds", "1", "--only", "blur, float32", "jacobi"]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert done.stdout.count(" ms   unscheduled") == 2 and "wrong" not in done.stdout, done.stdout
+
+
+def divided(a):
+    return a // 3, a % 7, a // -5 if a.dtype.kind == "i" else a // 200
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64], ids=shown)
+def test_lanes_divide_by_constants(dtype):
+    most = np.iinfo(dtype)
+    a = np.concatenate([np.random.default_rng(9).integers(most.min, most.max, 999, dtype, endpoint=True), np.array([most.min, most.max, 0, 1], dtype)])
+    for got, expected in zip(ingot.jit(divided)(a), divided(a)):
+        assert got.dtype == expected.dtype and np.array_equal(got, expected)
 
 
 # Random programs: chains of stencils, under random schedules.
