@@ -57,6 +57,21 @@ def _directives(schedule: Any) -> tuple[Directive, ...]:
     return schedule._directives
 
 
+_TAKES_MORE = 0x04 | 0x08
+"""The flags of code with ``*args`` or ``**kwargs``."""
+
+
+def _check_arrays(directives: tuple[Directive, ...], function: types.FunctionType) -> None:
+    """Raises ValueError where steps name an argument that a function does not have."""
+    code = function.__code__
+    if code.co_flags & _TAKES_MORE:
+        return
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    for each in directives:
+        if each.array and each.array not in names:
+            raise ValueError(f"the schedule names the array {each.array!r}, which is no argument of {function.__name__}: {', '.join(names) or 'it has none'}")
+
+
 class Decorator(Protocol):
     """What `jit` gives for signatures and options."""
 
@@ -232,6 +247,7 @@ def jit(
             raise not_a_function("jit", f)
         own = f.__ingot_function__ if isinstance(f, Function) else f
         constant = static(own, static_argnums, static_argnames)
+        _check_arrays(directives, own)
         if is_disabled():
             return own
         updated_by_autoreload()

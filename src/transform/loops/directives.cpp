@@ -37,10 +37,10 @@ using Kind = Directive::Kind;
 /// Of an array.
 constexpr size_t kMostAxes = 16;
 
-std::string quoted(std::string_view name) { return "`" + std::string(name) + "`"; }
-
 /// The names of loops that directives take from the program, not from directives before.
-std::set<std::string> names_from_outside(const std::vector<Directive>& directives) {
+/// `known`: the names that the program has.
+std::set<std::string> names_from_outside(const std::vector<Directive>& directives,
+                                         const std::set<std::string>& known) {
   std::set<std::string> outside, made;
   for (const Directive& each : directives) {
     const bool makes = each.kind == Kind::Split || each.kind == Kind::Fuse;
@@ -52,7 +52,7 @@ std::set<std::string> names_from_outside(const std::vector<Directive>& directive
       if (!made.contains(each.loops[i])) outside.insert(each.loops[i]);
     for (size_t i = taken; makes && i < each.loops.size(); ++i) made.insert(each.loops[i]);
     for (size_t axis = 0; each.kind == Kind::Cache && axis < kMostAxes; ++axis)
-      made.insert(name_of_copy(each, axis));
+      if (!known.contains(name_of_copy(each, axis))) made.insert(name_of_copy(each, axis));
   }
   return outside;
 }
@@ -84,10 +84,18 @@ struct Why {
 class Follower {
  public:
   explicit Follower(const Function& source)
-      : module_(source.module()), f_(&source), outside_(names_from_outside(module_.directives)) {}
+      : module_(source.module()),
+        f_(&source),
+        outside_(names_from_outside(module_.directives, module_.loop_names)) {
+    for (uint32_t i = 0; i < module_.function_count() && !is_first_; ++i) {
+      const Function* const each = module_.function(ir::FunctionId(i));
+      is_first_ = each == f_;
+      if (each != nullptr) break;
+    }
+  }
 
   std::unique_ptr<Function> run() {
-    if (is_first()) refuse_unknown_names();
+    if (is_first_) refuse_unknown_names();
     std::erase_if(outside_, [&](const std::string& name) { return loops_named(*f_, name).empty(); });
     if (outside_.empty()) return nullptr;
     for (const std::string& name : outside_) refuse_ambiguous(name);
@@ -96,10 +104,10 @@ class Follower {
       for (const NodeId loop : loops_named(*f_, name)) nests.push_back(outermost(loop));
     become(guard_layouts(*f_, nests));
     mark_loops();
-    for (Directive directive : module_.directives) {
-      for (std::string& name : directive.loops)
-        if (const auto other = other_names_.find(name); other != other_names_.end()) name = other->second;
-      if (const auto left = for_loops_there(directive)) follow(*left);
+    for (Directive& given : module_.directives) {
+      Directive directive = given;
+      for (std::string& name : directive.loops) name = name_now(name);
+      if (const auto left = for_loops_there(directive)) follow(*left, given);
     }
     show_nests();
     if (!written_out_.empty()) become(unroll_loops(*f_, written_out_));
@@ -115,10 +123,14 @@ class Follower {
 
   // Names.
 
-  bool is_first() const {
-    for (uint32_t i = 0; i < module_.function_count(); ++i)
-      if (const Function* const each = module_.function(ir::FunctionId(i))) return each == f_;
-    return false;
+  /// A node that has a location.
+  NodeId any_node() const {
+    NodeId any = f_->terminator(f_->body());
+    ir::walk(*f_, f_->body(), [&](NodeId node) {
+      if ((*f_)[node].span) any = node;
+      return (*f_)[node].span ? ir::Walk::Stop : ir::Walk::Into;
+    });
+    return any;
   }
   void refuse_unknown_names() const {
     for (const std::string& name : outside_) {
@@ -126,12 +138,7 @@ class Follower {
       std::string all;
       for (const std::string& known : module_.loop_names)
         if (known.find(':') == std::string::npos) all += (all.empty() ? "" : ", ") + quoted(known);
-      NodeId any = f_->terminator(f_->body());
-      ir::walk(*f_, f_->body(), [&](NodeId node) {
-        if ((*f_)[node].span) any = node;
-        return (*f_)[node].span ? ir::Walk::Stop : ir::Walk::Into;
-      });
-      refuse_directive(*f_, any, "the loop " + quoted(name) + ", which this function does not have,",
+      refuse_directive(*f_, any_node(), "the loop " + quoted(name) + ", which this function does not have,",
                        all.empty() ? "name loops by `with ingot.loop(...)`, or by the variables of `for`"
                                    : "name one of its loops: " + all);
     }
@@ -152,6 +159,11 @@ class Follower {
   /// A directive for the loops that are there: others have been written out, have become nothing as their
   /// axis has one element, or are of another function; none: it is for those alone.
   std::optional<Directive> for_loops_there(const Directive& directive) {
+    for (const std::string& name : directive.loops) {
+      if (!not_there_.contains(name) || directive.kind == Kind::Cache) continue;
+      refuse_directive(*f_, any_node(), "the loop " + quoted(name) + ", which no copy has,",
+                       "name the loop of an axis: the first one ends with `_0`");
+    }
     Directive left = directive;
     if (directive.kind == Kind::Reorder) {
       std::erase_if(left.loops, [&](const std::string& name) { return !is_there(name); });
@@ -228,7 +240,8 @@ class Follower {
 
   // The directives.
 
-  void follow(const Directive& directive) {
+  /// Takes a step; `given`: as the module has it.
+  void follow(const Directive& directive, Directive& given) {
     const auto& loops = directive.loops;
     switch (directive.kind) {
       case Kind::Split:
@@ -264,32 +277,38 @@ class Follower {
         shared_.insert(loops[0]);
         return;
       case Kind::Cache:
-        refuse_known({name_of_copy(directive, 0)}, 0);
-        become(copy_boxes(*f_, directive));
-        know_loops_of_copy(directive);
-        read_.emplace(loops[0], "copy of " + directive.array);
+        if (is_first_ && has_array(*f_, directive)) follow_cache(directive, given);
         return;
       case Kind::Prefetch:
+        if (!is_first_ || !has_array(*f_, directive)) return;
         become(fetch_boxes(*f_, directive));
-        read_.emplace(loops[0], "fetches " + directive.array);
+        read_.emplace(loops[0], "fetches " + quoted(directive.array));
         return;
       case Kind::ComputeAt: return follow_compute_at(loops[0], loops[1]);
       case Kind::StoreAt: return refuse_only_stored(loops[0]);
       case Kind::Inline: return become(compute_inline(*f_, only_loop(loops[0])));
     }
   }
-  /// The loops that copy are arranged by the user, too: no pass undoes what they do.
-  void know_loops_of_copy(const Directive& directive) {
-    const auto given = std::ranges::find_if(module_.directives, [&](const Directive& each) {
-      return each.kind == Kind::Cache && each.array == directive.array && each.loops[0] == directive.loops[0];
-    });
-    for (size_t axis = 0;; ++axis) {
-      const std::string name = name_of_copy(directive, axis);
-      if (loops_named(*f_, name).empty()) return;
-      known_.insert(name);
-      if (given == module_.directives.end()) continue;
-      if (std::ranges::find(given->loops, name) == given->loops.end()) given->loops.push_back(name);
+  /// Has iterations copy elements; the loops that do are arranged by the user, too: no pass undoes them.
+  void follow_cache(const Directive& directive, Directive& given) {
+    const std::string what = "copy of " + quoted(directive.array);
+    const auto before = read_.equal_range(directive.loops[0]);
+    if (std::any_of(before.first, before.second, [&](const auto& each) { return each.second == what; })) {
+      refuse_directive(
+          *f_, loops_named(*f_, directive.loops[0])[0],
+          "a second copy of " + quoted(directive.array) + " for the loop " + quoted(directive.loops[0]) + ",",
+          "leave one out");
     }
+    std::vector<std::string> names;
+    for (size_t axis = 0; axis < kMostAxes; ++axis) names.push_back(name_of_copy(given, axis));
+    refuse_known(names, 0);
+    become(copy_boxes(*f_, directive, names));
+    for (const std::string& name : names) {
+      if (loops_named(*f_, name).empty()) not_there_.insert(name);
+      else if (std::ranges::find(given.loops, name) == given.loops.end()) given.loops.push_back(name);
+      known_.insert(name);
+    }
+    read_.emplace(directive.loops[0], what);
   }
   /// The loop of a name, of which there may be one alone.
   NodeId only_loop(const std::string& name) const {
@@ -459,8 +478,20 @@ class Follower {
       if (is_open(*f_, node)) show(node, depth + 1, nest);
   }
 
+  void refuse_fetches_in_lanes() const {
+    for (const auto& [name, width] : lanes_) {
+      for (const NodeId loop : loops_named(*f_, name)) {
+        if (!ir::any_within(*f_, f_->region(loop), [&](NodeId node) { return f_->op(node) == Op::prefetch; }))
+          continue;
+        refuse_directive(*f_, loop,
+                         "the iterations of " + quoted(name) + " in lanes, which ask for elements early,",
+                         "have a loop around ask");
+      }
+    }
+  }
   void mark_chosen() {
     if (lanes_.empty() && shared_.empty()) return;
+    refuse_fetches_in_lanes();
     become(Marker(*f_, lanes_, shared_).run());
   }
 
@@ -503,6 +534,7 @@ class Follower {
 
   ir::Module& module_;
   const Function* f_;
+  bool is_first_ = false;  ///< whether the schedule is given with this function, not one that it calls
   std::unique_ptr<Function> made_;
   std::set<std::string> outside_;                   ///< names of loops as the program has them
   std::map<std::string, std::string> other_names_;  ///< of loops that directives name in two ways
@@ -511,6 +543,7 @@ class Follower {
   std::map<std::string, int64_t> lanes_;
   std::set<std::string> written_out_;
   std::set<std::string> shared_;
+  std::set<std::string> not_there_;               ///< names of loops for axes that no copied array has
   std::multimap<std::string, std::string> read_;  ///< by loop: what its iterations do with what they read
 };
 

@@ -27,8 +27,6 @@ bool has_name(const Function& f, NodeId node, std::string_view name) {
   return is_open(f, node) && ir::loop_name(f, node) == name;
 }
 
-std::string quoted(std::string_view name) { return "`" + std::string(name) + "`"; }
-
 /// What writes loops.
 class Step : public Rewriter {
  public:
@@ -105,14 +103,14 @@ class LayoutGuard : public Step {
  protected:
   void visit(NodeId id) override {
     if (is_inside_ || std::ranges::find(nests_, id) == nests_.end()) return clone(id);
-    if (writes_shared_argument(id)) {
+    const auto version = [&](bool is_named) {
       is_inside_ = true;
-      is_named_ = false;
+      is_named_ = is_named;
       set_location(id);
       clone(id);
       is_inside_ = false;
-      return;
-    }
+    };
+    if (writes_shared_argument(id)) return version(false);
     const Layouts layouts = written_layouts(source_, id);
     if (!layouts.known) {
       refuse_directive(source_, id,
@@ -125,18 +123,14 @@ class LayoutGuard : public Step {
     const Nodes results = source_.results_of(id);
     std::vector<Type> types;
     for (const NodeId result : results) types.push_back(source_.type(result));
-    const auto version = [&](bool is_named) {
-      is_inside_ = true;
-      is_named_ = is_named;
-      set_location(id);
-      clone(id);
-      is_inside_ = false;
+    const auto given_by = [&](bool is_named) {
+      version(is_named);
       return use_all(results);
     };
     const NodeId disjoint =
         are_disjoint(loops_, source_, layouts.views, [this](NodeId old) { return use(old); });
     const Nodes given =
-        loops_.branch(disjoint, types, [&] { return version(true); }, [&] { return version(false); });
+        loops_.branch(disjoint, types, [&] { return given_by(true); }, [&] { return given_by(false); });
     b_.set_span(location);
     bind_results(id, given);
   }

@@ -16,6 +16,9 @@ namespace ingot::transform {
 /// Whether a node is a loop that directives may name: not a version that runs where another would raise.
 bool is_open(const Function& function, NodeId node);
 
+/// A name in the text of a refusal.
+inline std::string quoted(std::string_view name) { return "`" + std::string(name) + "`"; }
+
 /// The location of a node, as of a loop of this name.
 ir::SpanId named_location(const Function& function, NodeId node, std::string_view name);
 

@@ -14,6 +14,8 @@ constexpr size_t kMostSums = 8;
 constexpr int64_t kMostFactor = int64_t{1} << 20;
 /// Numbers beyond are not computed with.
 constexpr int64_t kMostNumber = int64_t{1} << 53;
+/// Loops of more iterations do not end: those before one that leaves them are no more than this.
+constexpr int64_t kMostCount = int64_t{1} << 40;
 
 std::optional<int64_t> number_of(const Function& f, NodeId value) {
   if (!f.is_constant(value) || !f.type(value).is_scalar(DType::Int64)) return std::nullopt;
@@ -112,6 +114,42 @@ std::optional<int64_t> extreme_of(const Function& f, NodeId value, int64_t sign,
     }
     default: return std::nullopt;
   }
+}
+
+/// Whether a value is known to be far from where integers wrap: lengths are of arrays in memory.
+bool is_tame(const Function& f, NodeId value, int depth = kMostDepth) {
+  if (const auto number = number_of(f, value)) return *number <= kMostCount && *number >= -kMostCount;
+  if (depth == 0 || !f.type(value).is_scalar(DType::Int64)) return false;
+  const auto is_tame_operand = [&](size_t i) { return is_tame(f, f.operand(value, i), depth - 1); };
+  switch (f.op(value)) {
+    case Op::length: return true;
+    case Op::param: {
+      const NodeId owner = f[f[value].parent].owner;
+      return owner && ir::is_counted_loop(f.op(owner)) && f.attribute(value, 0) == 0 &&
+             is_tame(f, f.operand(owner, 0), depth - 1);
+    }
+    case Op::add:
+    case Op::subtract:
+    case Op::maximum: return is_tame_operand(0) && is_tame_operand(1);
+    case Op::minimum: return is_tame_operand(0) || is_tame_operand(1);
+    case Op::select: return is_tame_operand(1) && is_tame_operand(2);
+    case Op::negative: return is_tame_operand(0);
+    case Op::floor_divide:
+    case Op::remainder: return is_tame_operand(0) && number_of(f, f.operand(value, 1)).value_or(0) > 0;
+    case Op::multiply:
+      for (const size_t i : {size_t{0}, size_t{1}}) {
+        const auto factor = number_of(f, f.operand(value, i));
+        if (factor && *factor <= kMostFactor && *factor >= -kMostFactor) return is_tame_operand(1 - i);
+      }
+      return false;
+    default: return false;
+  }
+}
+bool is_tame(const Function& f, const Linear& sum) {
+  if (sum.constant > kMostCount || sum.constant < -kMostCount) return false;
+  return std::ranges::all_of(sum.terms, [&](const auto& term) {
+    return term.second <= kMostFactor && term.second >= -kMostFactor && is_tame(f, term.first);
+  });
 }
 
 }  // namespace
@@ -286,7 +324,11 @@ std::optional<Bounds> BoundWriter::of_index(NodeId parameter) {
   if (!owner || !ir::is_counted_loop(f_.op(owner)) || f_.attribute(parameter, 0) != 0) return std::nullopt;
   auto count = of(f_.operand(owner, 0));
   if (!count) return std::nullopt;
-  for (Linear& high : count->high) high.constant -= 1;
+  for (Linear& high : count->high) {
+    if (!is_tame(b_.function(), high))
+      high = expand(b_.function(), b_.make(Op::minimum, {emit(high), b_.index(kMostCount)}));
+    high.constant -= 1;
+  }
   return Bounds{{Linear()}, count->high};
 }
 
@@ -321,7 +363,9 @@ std::optional<Bounds> BoundWriter::of_quotient(NodeId value) {
     return all;
   }
   auto own = of(f_.operand(value, 0));
-  if (!own) return std::nullopt;
+  const auto is_safe = [&](const Linear& sum) { return is_tame(b_.function(), sum); };
+  if (!own || !std::ranges::all_of(own->low, is_safe) || !std::ranges::all_of(own->high, is_safe))
+    return std::nullopt;
   for (auto* const sums : {&own->low, &own->high}) {
     for (Linear& sum : *sums) {
       // Whole multiples of the divisor are divided, and what is left is so once.
@@ -336,19 +380,19 @@ std::optional<Bounds> BoundWriter::of_quotient(NodeId value) {
   return own;
 }
 
+/// The value is one of the two. What is known is no sum that wraps in an iteration that does not run: it
+/// bounds the least from above, the largest from below.
 std::optional<Bounds> BoundWriter::of_extreme(NodeId value) {
   const auto a = of(f_.operand(value, 0)), b = of(f_.operand(value, 1));
+  if (!a || !b) return std::nullopt;
   const bool is_least = f_.op(value) == Op::minimum;
-  if (!a || !b) {
-    // What is at most one of the two, and no less than anything; the array's length bounds it there.
-    return std::nullopt;
-  }
   Bounds all = either(*a, *b);
-  // Of the least of two, either bounds it from above.
-  auto& one_sided = is_least ? all.high : all.low;
-  const auto& first = is_least ? a->high : a->low;
-  const auto& second = is_least ? b->high : b->low;
-  one_sided = is_known_(f_.operand(value, 0)) ? second : first;
+  for (const size_t i : {size_t{0}, size_t{1}}) {
+    if (!is_known_(f_.operand(value, i))) continue;
+    const Bounds& known = i == 0 ? *a : *b;
+    (is_least ? all.high : all.low) = is_least ? known.high : known.low;
+    if (number(f_.operand(value, i))) break;
+  }
   return all;
 }
 

@@ -33,8 +33,6 @@ constexpr int64_t kMostLength = 4096;
 /// The bytes that rows of such an array are multiples of.
 constexpr int64_t kRow = 64;
 
-std::string quoted(std::string_view name) { return "`" + std::string(name) + "`"; }
-
 class StageWriter : public Rewriter {
  public:
   StageWriter(const Function& source, const Stage& stage)
