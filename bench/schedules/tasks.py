@@ -15,6 +15,10 @@ from typing import Any
 import numpy as np
 
 import ingot
+from ingot.tour.peers import open_machine
+from ingot.tour.tasks import CppCall
+
+from ..contestants import CPP
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "schedules"
 Call = Callable[[], Any]
@@ -105,10 +109,59 @@ def jacobi(small: bool) -> Case:
     return Case(out, _own(example, "sweeps", u, out) | {"numpy": lambda: example["sweeps"](u, out)})
 
 
+def pointing(small: bool) -> Case:
+    example = _example("pointing")
+    detectors, samples, nside = (3, 5000, 32) if small else (16, 200_000, 256)
+    rng = np.random.default_rng(0)
+    height = rng.random(samples) * 1.6 - 0.8
+    boresight = np.stack([rng.random(samples) * 6, rng.random(samples), height, np.sqrt(1 - height**2)])
+    offsets = np.stack([rng.random(detectors) * 0.2, rng.random(detectors) * 0.1, 1 - rng.random(detectors) * 0.2], 1)
+    tod, out = rng.random((detectors, samples)), np.zeros((nside**2, 3))
+    return Case(out, _anew(out, _own(example, "pipeline", boresight, offsets, tod, out, nside)))
+
+
+def product(contracts: bool) -> Callable[[bool], Case]:
+    """With contracted sums next to the BLAS; else next to the same nest in C++."""
+
+    def make(small: bool) -> Case:
+        example = _example("product")
+        n = 70 if small else 768
+        a, b = np.random.default_rng(0).random((2, n, n))
+        out = np.zeros((n, n))
+        options: Any = {"fastmath": "contract"} if contracts else {}
+        fast = ingot.jit(example["product"], schedule=example["plan"], **options)
+        plain = ingot.jit(example["product"], **options)
+        calls: dict[str, Call] = {"ingot": lambda: fast(a, b, out), "unscheduled": lambda: plain(a, b, out)}
+        if contracts:
+            return Case(out, _anew(out, calls) | {"numpy": lambda: np.matmul(a, b, out=out)}, 1e-12)
+        machine = open_machine(1, ("cpp",), CPP)
+        if machine.kinds:
+            calls["c++"] = machine.library("strict").bind(CppCall("scheduled_product", (a, b, out, n, n, n), None))
+        return Case(out, _anew(out, calls), 1e-12)
+
+    return make
+
+
+def _anew(out: np.ndarray, calls: dict[str, Call]) -> dict[str, Call]:
+    """Calls that add to what `out` has, each from 0 on."""
+
+    def call_of(call: Call) -> Call:
+        def run() -> None:
+            out[...] = 0
+            call()
+
+        return run
+
+    return {name: call_of(call) for name, call in calls.items()}
+
+
 TASKS = (
     Task("blur, float32", blur(np.float32), ("halide", 0.9)),
     Task("blur, uint16", blur(np.uint16), ("halide", 0.9)),
     Task("bilateral_grid", bilateral_grid, ("halide", 0.9)),
     Task("convolution", convolution, ("unscheduled", 1.0)),
     Task("jacobi", jacobi, ("unscheduled", 2.0)),
+    Task("product, contracted", product(True), ("numpy", 0.85)),
+    Task("product", product(False), ("c++", 0.85)),
+    Task("pointing", pointing, ("unscheduled", 1.0)),
 )

@@ -9,6 +9,7 @@ import ingot
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "schedules"))
 
+import pointing  # noqa: E402
 import product  # noqa: E402
 
 
@@ -22,3 +23,16 @@ def test_a_product_is_as_it_is_without_a_schedule():
         assert outcomes[0].tobytes() == outcomes[1].tobytes()
         product.fast(a, b, c := np.zeros_like(outcomes[0]))
         assert np.allclose(c, a @ b)
+
+
+def test_a_pipeline_is_as_it_is_without_a_schedule():
+    rng = np.random.default_rng(0)
+    for detectors, samples in ((3, 5000), (1, 2048), (2, 1)):
+        height = rng.random(samples) * 1.6 - 0.8
+        boresight = np.stack([rng.random(samples) * 6, rng.random(samples), height, np.sqrt(1 - height**2)])
+        offsets = np.stack([rng.random(detectors) * 0.2, rng.random(detectors) * 0.1, 1 - rng.random(detectors) * 0.2], 1)
+        tod = rng.random((detectors, samples))
+        maps = [np.zeros((32 * 32, 3)) for _ in range(3)]
+        for f, zmap in zip((pointing.fast, ingot.jit(pointing.pipeline), pointing.pipeline), maps):
+            f(boresight, offsets, tod, zmap, 32)
+        assert maps[0].tobytes() == maps[1].tobytes() and np.allclose(maps[0], maps[2])
