@@ -142,6 +142,8 @@ def test_special_values():
     check(lambda a: np.where(a), np.array([1, 0, 2j]))
     check(lambda a, v: np.searchsorted(a, v), np.array([1, 2, np.nan, np.nan]), np.array([np.nan, 2, 0, 3]))
     check(lambda a, v: np.searchsorted(a, v, sorter=[2, 0, 1]), np.array([3, 5, 1]), np.array([3, 2, 0, 8]))
+    z = np.array([complex(x, y) for x in (2.0, 1.0, np.nan) for y in (3.0, np.nan, 0.0)])
+    check(lambda a, v: (np.searchsorted(a, v), np.searchsorted(a, v, "right")), np.sort(z), z)
 
 
 CUBE = np.arange(120.0).reshape(2, 3, 4, 5)

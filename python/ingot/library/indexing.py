@@ -299,9 +299,13 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 
 def comes_before(x: Any, y: Any) -> Any:
-    """Whether x is sorted before y: NaN comes last."""
+    """Whether x is sorted before y: NaN comes last, in the real part after one in the imaginary part alone."""
     if x.dtype.kind == "c":
-        return comes_before(x.real, y.real) or (not comes_before(y.real, x.real) and comes_before(x.imag, y.imag))
+        if (x.real == x.real) != (y.real == y.real):
+            return x.real == x.real
+        if (x.imag == x.imag) != (y.imag == y.imag):
+            return x.imag == x.imag
+        return x.real < y.real or (not y.real < x.real and x.imag < y.imag)
     if x.dtype.kind == "f":
         return x < y or (y != y and x == x)
     return x < y
