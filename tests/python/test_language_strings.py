@@ -182,6 +182,12 @@ def test_what_is_unrolled_has_one_budget():
     refused(upper, "ACGT" * 50, words="unrolling a loop over a str to more than 20 000 iterations")
 
 
+def test_strings_have_attributes_and_are_members():
+    check(lambda s: (hasattr(s, "upper"), hasattr(s, "other"), hasattr(1.5, "real"), hasattr((1,), "append")), "text")
+    check(lambda d, q: (q in d, q in d.keys(), q in d.values(), (q, 1) in d.items(), "b" not in d.keys()), {"a": 1, "c": 2}, "a")
+    check(lambda groups: ("..." in groups, "a" in [q for q in ",".join(groups).split(",")]), ("a", "..."))
+
+
 def test_strings_are_unpacked():
     def two(s):
         a, b = s

@@ -72,6 +72,7 @@ def test_clip_otherwise():
     check(lambda x: np.clip(x, 0, 500), np.arange(5, dtype=np.uint8))
     check(lambda x: (np.clip(x, 0, 1), np.clip(2.5, 0, 1), np.clip([1, 2, 3], 2, 2)), 0.5)
     check(lambda x: (np.clip(x, 0, [1, 3]), np.clip(x, [0, 1], [1, 3]), x.clip([1, 2])), np.array([0.5, 9.0]))
+    check(lambda x: (np.clip(x, [0, 1], (1, 3)), np.clip(x, (1, 2), None)), np.array([0.5, 9.0]))
     check(lambda x: np.clip(x, 0), FLOATS)
     check(lambda x: np.clip(x, 0, 1, min=1), FLOATS)
 

@@ -30,6 +30,15 @@ def all_(iterable: Any, /) -> bool:
     return True
 
 
+@implements(hasattr)
+def has_attribute(obj: Any, name: Any, /) -> bool:
+    try:
+        getattr(obj, name)
+    except AttributeError:
+        return False
+    return True
+
+
 def largest(iterable: Any) -> Any:
     seen = False
     for element in iterable:

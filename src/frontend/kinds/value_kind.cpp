@@ -186,6 +186,10 @@ bool is_distinct(const Value& a, const Value& b) {
   const auto is_no_number = [](const Value& v) { return v.is<Static>() && !number_kind(v); };
   const auto is_new = [](const Value& v) { return v.is<Scalar>() || container_of(v) != 0; };
   if ((is_no_number(a) && is_new(b)) || (is_new(a) && is_no_number(b))) return true;
+  const auto is_no_tuple = [](const Value& v) {
+    return v.is<Static>() && !PyTuple_Check(v.as<Static>()->object.ptr());
+  };
+  if ((is_no_tuple(a) && b.is<Tuple>()) || (a.is<Tuple>() && is_no_tuple(b))) return true;
   return (is_own(a) || is_own(b)) && is_known(a) && is_known(b) && a.v.index() != b.v.index();
 }
 

@@ -1,3 +1,4 @@
+#include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
 #include "frontend/kinds/dicts.h"
 #include "frontend/kinds/list_buffers.h"
@@ -55,6 +56,15 @@ class ViewKind final : public ValueKind {
                     View{view.object, view.name, object.values.size()});
   }
   Answer binary(Tracer& t, Operator op, const Value& a, const Value& b, nb::handle node) const override;
+  Answer contains(Tracer& t, const Value& value, const Value& wanted, nb::handle node) const override {
+    const View& view = *value.as<View>();
+    if (is_like_set(value) && view.name == "dict_keys") {
+      const Value dict = Dict{view.object};
+      return kind_of_value(dict).contains(t, dict, wanted, node);
+    }
+    if (wanted.is<Array>()) return std::nullopt;
+    return is_among(t, *elements(t, value, node), wanted, node);
+  }
   std::optional<bool> known_truth(Tracer& t, const Value& value) const override {
     return !contents(t, value.as<View>()->object, t.here).values.empty();
   }
