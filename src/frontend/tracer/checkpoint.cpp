@@ -9,8 +9,9 @@ Checkpoint checkpoint(Tracer& t, bool keeps_state) {
   std::vector<size_t> edges;
   edges.reserve(t.targets.size());
   for (const Target* target : t.targets) edges.push_back(target->edges.size());
-  return {t.builder->mark(), keeps_state ? std::optional(t.state) : std::nullopt, std::move(edges),
-          t.hosts.size()};
+  return {t.builder->mark(),      keeps_state ? std::optional(t.state) : std::nullopt,
+          std::move(edges),       t.hosts.size(),
+          t.unrolling.iterations, t.unrolling.ops};
 }
 
 void go_back(Tracer& t, const Checkpoint& point) {
@@ -20,6 +21,8 @@ void go_back(Tracer& t, const Checkpoint& point) {
     t.targets[i]->edges.erase(t.targets[i]->edges.begin() + static_cast<ptrdiff_t>(point.edges[i]),
                               t.targets[i]->edges.end());
   }
+  t.unrolling.iterations = point.unrolled_iterations;
+  t.unrolling.ops = point.unrolled_ops;
   t.hosts.resize(std::max(point.hosts, t.kept_hosts));
   std::erase_if(t.loop_indices, [&](const auto& entry) { return entry.first >= point.mark.nodes; });
 }

@@ -11,6 +11,8 @@ struct Checkpoint {
   std::optional<State> state;
   std::vector<size_t> edges;  ///< of each target in `Tracer::targets`
   size_t hosts;
+  size_t unrolled_iterations;  ///< those of `Unrolling`: what is given up counts no more
+  size_t unrolled_ops;
 };
 
 /// Removes the variables that have a suffix, those of a generator.
