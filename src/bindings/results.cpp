@@ -238,6 +238,12 @@ struct Maker {
         const nb::object inside = make(it.parts[0]);
         return is_there ? inside : nb::none();
       }
+      case Described::OneOf: {
+        const int64_t number = values.integer();
+        const size_t index = made.size();
+        const nb::object inside = make(it.parts[0]);
+        return number < 0 ? inside : made.at(index) = values.container(number);
+      }
       case Described::Member: {
         const auto number = static_cast<Py_ssize_t>(values.integer());
         return nb::borrow(PyTuple_GET_ITEM(it.get<described::Member>().members.ptr(), number));

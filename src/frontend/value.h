@@ -341,6 +341,9 @@ struct HeapObject {
   std::string made_at{};  ///< of a dict: the fact that it is such a one
   uint32_t store = 0;     ///< of a pool of lists: the list that holds the elements of all of them
   size_t cell = 0;        ///< of a list buffer of the caller's: the first of its numbers among the cells
+  std::shared_ptr<const Conflict> joined{};  ///< of a joined object (joins/objects.h): why it is not changed
+  uint32_t origin = 0;          ///< ... the cell of the number of the caller's that it is; in that, -1: none
+  std::set<uint32_t> may_be{};  ///< ... the objects that it may be
 };
 
 /// The classes and lists that have pools in the shadow heap, a fact found while evaluating, and the numbers

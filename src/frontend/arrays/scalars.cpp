@@ -162,13 +162,16 @@ void demand(Tracer& t, NodeId number, nb::handle node) {
 }
 
 void settle(const Tracer& t, Value& value, NodeId condition) {
-  Conflict* const conflict = value.as<Conflict>();
-  if (conflict == nullptr || !condition || conflict->has_source()) return;
+  if (Conflict* const conflict = value.as<Conflict>()) settle(t, *conflict, condition);
+}
+
+void settle(const Tracer& t, Conflict& conflict, NodeId condition) {
+  if (!condition || conflict.has_source()) return;
   // In the library numbers, such as an axis, decide the type of the result; pools do not help there.
-  const bool is_last = t.frame->of_library && conflict->pools.empty() && conflict->rows.empty();
+  const bool is_last = t.frame->of_library && conflict.pools.empty() && conflict.rows.empty();
   if (const std::optional<NeedsFact> source = source_of(t, condition, t.here, is_last)) {
-    conflict->loop = source->site;
-    conflict->argument = source->argument;
+    conflict.loop = source->site;
+    conflict.argument = source->argument;
   }
 }
 

@@ -19,6 +19,7 @@ void need_64_bits(Tracer& t, NodeId fits);
 /// numbers in dicts and instances, which may change from call to call.
 std::optional<NeedsFact> source_of(const Tracer& t, NodeId number, nb::handle node, bool is_last = false);
 void settle(const Tracer& t, Value& value, NodeId condition);
+void settle(const Tracer& t, Conflict& conflict, NodeId condition);
 void demand(Tracer& t, NodeId number, nb::handle node);  ///< of `source_of`, if there is one
 nb::object require_static(Tracer& t, const Value& value, const char* what, nb::handle node);
 Value stage_number(Tracer& t, const Value& value);  ///< a static number as a constant; others as they are

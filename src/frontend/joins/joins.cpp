@@ -17,6 +17,7 @@
 #include "frontend/joins/joins.h"
 
 #include "frontend/arrays/scalars.h"
+#include "frontend/joins/objects.h"
 #include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/optionals.h"
 #include "frontend/kinds/pooled_values.h"
@@ -52,6 +53,7 @@ Value fork(Tracer& t, NodeId condition, const std::function<Value()>& then,
   for (auto& [name, variable] : t.state.locals) settle(t, variable, condition);
   for (auto& [id, object] : t.state.heap)
     for (Value& part : object.values) settle(t, part, condition);
+  settle_objects(t, condition);
   return value;
 }
 
@@ -68,7 +70,10 @@ Value block(Tracer& t, const std::function<Value(Target&)>& body) {
     }
   }
   Value value = close(t, node, target.edges);
-  for (const Edge& edge : target.edges) settle(t, value, edge.condition);
+  for (const Edge& edge : target.edges) {
+    settle(t, value, edge.condition);
+    settle_objects(t, edge.condition);
+  }
   return value;
 }
 
@@ -82,6 +87,22 @@ void leave_to(Tracer& t, Target& target, Value value) {
   throw Diverged{};
 }
 
+namespace {
+
+/// Objects of the paths that become one, in the states of all of them.
+void join_objects(Tracer& t, std::vector<Edge>& edges) {
+  for (size_t i = 1; i < edges.size(); ++i)
+    align(t, edges[0].state, edges[0].value, edges[i].state, edges[i].value);
+  bool is_new = true;
+  for (int round = 0; is_new && round < 8; ++round) {
+    is_new = false;
+    for (size_t i = 1; i < edges.size(); ++i)
+      is_new |= join_objects(t, edges[0].state, edges[0].value, edges[i].state, edges[i].value);
+  }
+}
+
+}  // namespace
+
 Value close(Tracer& t, NodeId node, std::vector<Edge>& edges) {
   if (edges.empty()) {
     t.builder->end(node);
@@ -91,10 +112,10 @@ Value close(Tracer& t, NodeId node, std::vector<Edge>& edges) {
   const ir::RegionId here = t.builder->function()[node].parent;
   Tracer::Merges merges;
   const Restored<Tracer::Merges*> outer(t.merges, &merges);
+  join_objects(t, edges);
   State state = shape_of(edges[0].state, seen_from(*t.builder, here));
   Value value = shape_of(edges[0].value, seen_from(*t.builder, here));
   for (size_t i = 1; i < edges.size(); ++i) {
-    align(t, edges[0].state, edges[0].value, edges[i].state, edges[i].value);
     state = join(t, state, edges[i].state);
     value = join(t, value, edges[i].value, "the result");
   }
@@ -187,7 +208,8 @@ NodeId convert(Tracer& t, const Value& number, Kind kind) {
 namespace {
 
 /// Whether objects can get other numbers: those that are still reachable under their own must keep them.
-bool may_renumber(const Tracer& t, const State& state, const Value& value,
+/// Cells that `to` lacks are not seen after the join.
+bool may_renumber(const Tracer& t, const State& to, const State& state, const Value& value,
                   const std::map<uint32_t, uint32_t>& numbers) {
   std::set<uint32_t> seen;
   std::set<uint32_t> fixed;  // reachable from objects that are not renumbered
@@ -204,7 +226,7 @@ bool may_renumber(const Tracer& t, const State& state, const Value& value,
   for (const Frame* at = t.frame; at != nullptr; at = at->caller)
     for (const auto& [name, local] : at->callers_locals) each_object(local, fix);
   for (const auto& [id, object] : state.heap) {
-    if (object.argument >= 0 || object.type == HeapObject::Type::Cell)
+    if (object.argument >= 0 || (object.type == HeapObject::Type::Cell && to.heap.contains(id)))
       for (const Value& part : object.values) each_object(part, fix);
   }
   for (const auto& [from, number] : numbers) {
@@ -223,7 +245,8 @@ void align(Tracer& t, const State& to, const Value& to_value, State& state, Valu
   const auto is_free = [&](const State& in, uint32_t id) {
     const auto it = in.heap.find(id);
     return it != in.heap.end() && it->second.type != HeapObject::Type::Cell && it->second.argument < 0 &&
-           !it->second.given_away && std::ranges::find(t.pinned, id) == t.pinned.end();
+           !it->second.given_away && it->second.joined == nullptr &&
+           std::ranges::find(t.pinned, id) == t.pinned.end();
   };
   bool is_possible = true;
   const std::function<void(const Value&, const Value&)> pair = [&](const Value& a, const Value& b) {
@@ -260,7 +283,7 @@ void align(Tracer& t, const State& to, const Value& to_value, State& state, Valu
     for (size_t i = 0; i < object.values.size(); ++i) pair(object.values[i], it->second.values[i]);
   }
   if (numbers.empty() || !is_possible) return;
-  if (!may_renumber(t, state, value, numbers)) return;
+  if (!may_renumber(t, to, state, value, numbers)) return;
   const ValueKind::Renumber object_of = [&](uint32_t id) {
     const auto number = numbers.find(id);
     return number == numbers.end() ? id : number->second;
@@ -272,6 +295,9 @@ void align(Tracer& t, const State& to, const Value& to_value, State& state, Valu
   for (auto& [id, object] : state.heap) {
     if (taken.contains(id) && !numbers.contains(id)) continue;
     for (Value& part : object.values) part = renumbered(part, object_of, array_of);
+    std::set<uint32_t> may_be;
+    for (const uint32_t other : object.may_be) may_be.insert(object_of(other));
+    object.may_be = std::move(may_be);
     heap.emplace(numbers.contains(id) ? numbers[id] : id, std::move(object));
   }
   state.heap = std::move(heap);
@@ -378,6 +404,9 @@ State join(Tracer& t, const State& a, const State& b) {
         both.values[i] = join(t, object.values[i], it->second.values[i], "an element of a container");
     }
     both.given_away = object.given_away || it->second.given_away;
+    both.may_be.insert(it->second.may_be.begin(), it->second.may_be.end());
+    std::erase_if(both.may_be,
+                  [&](uint32_t other) { return !a.heap.contains(other) || !b.heap.contains(other); });
     joined.heap.emplace(id, std::move(both));
   }
   return joined;
@@ -391,6 +420,7 @@ bool same(const State& a, const State& b) {
          std::ranges::equal(a.heap, b.heap, [&](const auto& x, const auto& y) {
            return x.first == y.first && x.second.conflict == y.second.conflict &&
                   same_element(x.second, y.second) && x.second.given_away == y.second.given_away &&
+                  x.second.may_be == y.second.may_be &&
                   std::ranges::equal(x.second.values, y.second.values, equal);
          });
 }

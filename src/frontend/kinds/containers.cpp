@@ -7,6 +7,7 @@
 
 #include "frontend/arrays/arrays.h"
 #include "frontend/arrays/scalars.h"
+#include "frontend/joins/objects.h"
 #include "frontend/kinds/parameters.h"
 #include "frontend/kinds/value_kind.h"
 #include "frontend/tracer/evaluate.h"
@@ -20,6 +21,7 @@ using ir::Op;
 HeapObject& contents(Tracer& t, uint32_t container, nb::handle node) {
   HeapObject& object = t.state.heap.at(container);
   if (!object.conflict.empty()) {
+    need_path(t, object, node);
     const bool is_list = object.type == HeapObject::Type::List;
     unsupported(t, node, object.conflict,
                 !is_list               ? "let all paths leave the same keys"
@@ -80,6 +82,7 @@ void give_away(Tracer& t, const Value& value, nb::handle node) {
   if (number == 0) return;
   HeapObject& object = t.state.heap.at(number);
   if (object.argument >= 0 || object.given_away || Parameters(t).number_of_copy(number)) return;
+  will_change(t, number, node);  // what it may be is the caller's from now on
   object.given_away = true;
   const std::vector<Value> members = object.values;
   for (const Value& member : members) give_away(t, member, node);
@@ -137,6 +140,32 @@ void write_back(Tracer& t, uint32_t container, std::optional<size_t> position, c
   const int64_t attributes[] = {static_cast<int64_t>(t.hosts.size() - 1), t.module.text("put").index};
   t.builder->make(Op::host, outward.leaves, attributes);
   give_away(t, value, node);
+}
+
+bool is_held(const Tracer& t, uint32_t container, size_t position, const Value& value) {
+  const HeapObject& object = t.state.heap.at(container);
+  return object.joined != nullptr && value.is<Array>() && same(object.values[position], value);
+}
+
+Description described_joined(Tracer& t, uint32_t object, Outward& outward,
+                             const std::function<Description()>& own) {
+  for (const auto& [other, number] : outward.made) {
+    if (!may_be_same(t, object, other)) continue;
+    for (const uint32_t id : {object, other}) need_path(t, t.state.heap.at(id), {});
+    unsupported(t, {}, "a result with two dicts, lists or instances that are one on some paths only",
+                "return one of them, or a copy, as by `dict(p)`");
+  }
+  const HeapObject& joined = t.state.heap.at(object);
+  if (joined.joined == nullptr) return own();
+  if (!outward.is_result) {
+    need_path(t, joined, {});
+    unsupported(t, {}, "storing or passing on a dict, list or instance that is another one on another path",
+                "make a copy of it before, as by `dict(p)`");
+  }
+  const Value origin = t.state.heap.at(joined.origin).values[0];
+  if (const std::optional<int64_t> known = static_int(origin); known && *known < 0) return own();
+  outward.leaves.push_back(t.builder->cast(stage(t, origin, Kind::py_int()), DType::Int64));
+  return {described::OneOf{}, {own()}};
 }
 
 void replay(Tracer& t, uint32_t container, const char* method, const std::vector<Value>& arguments,

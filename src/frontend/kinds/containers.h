@@ -22,6 +22,12 @@ nb::object host_change(Tracer& t, const nb::object& container, const char* metho
                        const nb::tuple& arguments);
 /// Refuses the use of an object that belongs to the caller.
 void need_own(Tracer& t, const HeapObject& object, nb::handle node);
+/// Whether an element is this value already; only of joined objects, which are not changed.
+bool is_held(const Tracer& t, uint32_t container, size_t position, const Value& value);
+/// The description of an object that the function has made, which may be one of the caller's if it is a
+/// joined one.
+Description described_joined(Tracer& t, uint32_t object, Outward& outward,
+                             const std::function<Description()>& own);
 /// Adds the cells, hidden arguments for the numbers that are stored in the caller's containers: an element
 /// of `tags` holds the kind, that of `ints`, `floats` or `complexes` the value.
 void add_cells(Tracer& t);

@@ -3,6 +3,7 @@
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
 #include "frontend/calls/python_builtins.h"
+#include "frontend/joins/objects.h"
 #include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/containers.h"
 #include "frontend/kinds/list_buffers.h"
@@ -76,6 +77,7 @@ Value remove_from_dict(Tracer& t, Dict dict, const char* method, const std::vect
                        nb::handle node) {
   const HeapObject before = contents(t, dict.object, node);
   need_own(t, before, node);
+  will_change(t, dict.object, node);
   nb::dict order;
   for (size_t i = 0; i < before.keys.size(); ++i) order[before.keys[i]] = i;
   nb::list given;
@@ -104,6 +106,8 @@ void put(Tracer& t, Dict dict, const Value& given, Value value, nb::handle node)
   nb::object key;
   const std::optional<size_t> index = index_of_key(t, dict, given, key, node);
   value = stored_in(t, dict.object, std::move(value), node);
+  if (index && is_held(t, dict.object, *index, value)) return;
+  will_change(t, dict.object, node);
   write_back(t, dict.object, index, key, value, node);
   HeapObject& object = t.state.heap.at(dict.object);
   need_own(t, object, node);
@@ -256,10 +260,12 @@ std::optional<Description> DictKind::describe(Tracer& t, const Value& value, Out
   if (std::optional<Description> again = outward.again(number)) return again;
   if (dict.is_mapping)
     return Description{described::Mapping{}, descriptions_of(t, {dict.values[0], dict.values[1]}, outward)};
-  std::vector<Description> parts = descriptions_of(t, dict.values, outward);
-  nb::list keys;
-  for (const nb::object& key : dict.keys) keys.append(key);
-  return Description{described::Dict{nb::tuple(keys)}, std::move(parts)};
+  return described_joined(t, number, outward, [&] {
+    std::vector<Description> parts = descriptions_of(t, dict.values, outward);
+    nb::list keys;
+    for (const nb::object& key : dict.keys) keys.append(key);
+    return Description{described::Dict{nb::tuple(keys)}, std::move(parts)};
+  });
 }
 
 std::optional<Value> DictKind::item(Tracer& t, const Value& value, const Value& index,

@@ -83,6 +83,10 @@ class InstanceKind final : public KindOfObjects<Object, &Object::object> {
   Answer iterated(Tracer& t, const Value& value, nb::handle node) const override {
     return iterated_instance(t, value, node);
   }
+
+ private:
+  static std::vector<Description> attributes_of(Tracer& t, const HeapObject& object, nb::list& names,
+                                                Outward& outward);
 };
 
 /// A pooled instance that it may have become is described as one.
@@ -106,8 +110,18 @@ std::optional<Description> InstanceKind::describe(Tracer& t, const Value& value,
     unsupported(t, {}, "a " + text_of(outer.attr("__name__")) + " that is made in the function and leaves it",
                 "make it outside, or return what it gives");
   }
+  contents(t, number, {});
   if (std::optional<Description> again = outward.again(number)) return *again;
-  nb::list names;
+  return described_joined(t, number, outward, [&] {
+    nb::list names;
+    std::vector<Description> parts = attributes_of(t, object, names, outward);
+    return Description{described::Instance{is_plain ? outer : object.type_of, nb::tuple(names), leaves},
+                       std::move(parts)};
+  });
+}
+
+std::vector<Description> InstanceKind::attributes_of(Tracer& t, const HeapObject& object, nb::list& names,
+                                                     Outward& outward) {
   std::vector<Description> parts;
   for (size_t i = 0; i < object.keys.size(); ++i) {
     const Maybe* maybe = object.values[i].as<Maybe>();
@@ -120,8 +134,7 @@ std::optional<Description> InstanceKind::describe(Tracer& t, const Value& value,
     names.append(object.keys[i]);
     parts.push_back(describe_result(t, object.values[i], outward));
   }
-  return Description{described::Instance{is_plain ? outer : object.type_of, nb::tuple(names), leaves},
-                     std::move(parts)};
+  return parts;
 }
 
 /// An instance in a pool, or a list in one.

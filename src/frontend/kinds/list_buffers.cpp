@@ -14,6 +14,7 @@
 #include "frontend/arrays/numpy.h"
 #include "frontend/arrays/scalars.h"
 #include "frontend/joins/joins.h"
+#include "frontend/joins/objects.h"
 #include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/columns.h"
 #include "frontend/kinds/containers.h"
@@ -129,6 +130,7 @@ HeapObject as_list_buffer(Tracer& t, const HeapObject& list, const Value& form) 
 
 /// Looks the list up again after allocating: a check may have replaced the state.
 void become_list_buffer(Tracer& t, uint32_t list, const Value& form) {
+  will_change(t, list, {});
   HeapObject made = as_list_buffer(t, HeapObject(t.state.heap.at(list)), form);
   t.state.heap.at(list) = std::move(made);
 }

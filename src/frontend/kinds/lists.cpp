@@ -9,6 +9,7 @@
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
 #include "frontend/calls/python_builtins.h"
+#include "frontend/joins/objects.h"
 #include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/containers.h"
 #include "frontend/kinds/generators.h"
@@ -48,6 +49,7 @@ void append(Tracer& t, List list, Value element, nb::handle node) {
   HeapObject& object = t.state.heap.at(list.object);
   if (object.argument < 0) contents(t, list.object, node);
   need_own(t, object, node);
+  will_change(t, list.object, node);
   CallersLists(t).add_first(object, {&element, 1}, node);
   element = stored_in(t, list.object, std::move(element), node);
   write_back(t, list.object, std::nullopt, nb::none(), element, node);
@@ -59,6 +61,7 @@ Value change_list(Tracer& t, List list, const char* method, std::vector<Value> a
                   std::vector<Value> added, nb::handle node) {
   const std::vector<Value> before = contents(t, list.object, node).values;
   need_own(t, t.state.heap.at(list.object), node);
+  will_change(t, list.object, node);
   CallersLists(t).add_first(t.state.heap.at(list.object), added, node);
   if (before.size() + added.size() > kMostElements)
     unsupported(t, node, "a list of more than 20 000 elements", "use an array");
@@ -173,6 +176,8 @@ void set_list_item(Tracer& t, List list, const Value& index, Value value, nb::ha
   if (is_staged_index(t, index, node)) return set_staged_item(t, list, index, value, node);
   const size_t position = known_index(t, size, index, "list", "list assignment index out of range", node);
   value = stored_in(t, list.object, std::move(value), node);
+  if (is_held(t, list.object, position, value)) return;
+  will_change(t, list.object, node);
   write_back(t, list.object, position, Static{nb::int_(position)}.object, value, node);
   HeapObject& object = t.state.heap.at(list.object);
   need_own(t, object, node);
@@ -273,7 +278,9 @@ std::optional<Description> ListKind::describe(Tracer& t, const Value& value, Out
   need_own(t, list, {});
   if (std::optional<Description> again = outward.again(number)) return again;
   if (list.element != nullptr) return describe_list_buffer(t, list, outward);
-  return Description{described::List{}, descriptions_of(t, list.values, outward)};
+  return described_joined(t, number, outward, [&] {
+    return Description{described::List{}, descriptions_of(t, list.values, outward)};
+  });
 }
 
 Indexed ListKind::indexed(Tracer& t, const Value& value, nb::handle node) const {

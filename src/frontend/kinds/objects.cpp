@@ -5,6 +5,7 @@
 #include "frontend/arrays/scalars.h"
 #include "frontend/expressions/closures.h"
 #include "frontend/expressions/expressions.h"
+#include "frontend/joins/objects.h"
 #include "frontend/kinds/containers.h"
 #include "frontend/kinds/dicts.h"
 #include "frontend/kinds/list_buffers.h"
@@ -354,6 +355,7 @@ void set_plain_attribute(Tracer& t, const Value& target, const std::string& name
   const Value before = t.state.heap.at(object.object).values[index];
   if (same(before, value) && !value.is<Unbound>() && !value.is<Static>()) return;
   need_own(t, t.state.heap.at(object.object), node);
+  will_change(t, object.object, node);
   write_back(t, object.object, index, nb::str(name.c_str()), value, node);
   t.state.heap.at(object.object).values[index] = std::move(value);
 }
@@ -423,6 +425,7 @@ void delete_attribute(Tracer& t, const Value& target, const std::string& name, n
     unsupported(t, node, "`del` of an attribute that is there on some paths", "assign to it");
   if (before.is<Unbound>()) raise(t, ExceptionKind::AttributeError, name);
   need_own(t, t.state.heap.at(object.object), node);
+  will_change(t, object.object, node);
   replay(t, object.object, "__delattr__", {Static{nb::str(name.c_str())}}, node);
   t.state.heap.at(object.object).values[index] = Unbound{};
 }

@@ -14,6 +14,7 @@
 #include "frontend/kinds/pooled_values.h"
 
 #include "frontend/arrays/scalars.h"
+#include "frontend/joins/objects.h"
 #include "frontend/kinds/columns.h"
 #include "frontend/kinds/list_buffers.h"
 #include "frontend/kinds/parameters.h"
@@ -96,6 +97,7 @@ Pooled PooledValues::moved(const Object& instance, nb::handle node) {
   if (const std::optional<Pooled> known = of(instance)) return *known;
   const HeapObject object = t_.state.heap.at(instance.object);
   if (!object.conflict.empty()) ask_for_early(object.type_of, node);
+  will_change(t_, instance.object, node);
   const List pool{t_.facts.pools.by_class.at(object.type_of.ptr())};
   Tuple attributes{object.values};
   for (Value& value : attributes.members) value = held(value, node);
@@ -156,7 +158,8 @@ Value PooledValues::held(const Value& value, nb::handle node) {
   if (o == nullptr) return value;
   if (const std::optional<Pooled> record = of(value)) return *record;
   const HeapObject& object = t_.state.heap.at(o->object);
-  if (object.argument >= 0 || object.given_away || Parameters(t_).number_of_copy(o->object)) return value;
+  if (object.argument >= 0 || object.given_away || object.joined || Parameters(t_).number_of_copy(o->object))
+    return value;
   if (!has_pool(object.type_of)) ask_for({object.type_of}, node);
   return moved(*o, node);
 }

@@ -12,6 +12,7 @@
 #include "frontend/arrays/indexing.h"
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
+#include "frontend/joins/objects.h"
 #include "frontend/kinds/list_buffers.h"
 #include "frontend/kinds/sequences.h"
 #include "frontend/routines/routines.h"
@@ -99,13 +100,15 @@ Value Rows::made(const Value& list, nb::handle node) {
 Value Rows::held(List list, nb::handle node) {
   const HeapObject& object = t_.state.heap.at(list.object);
   const std::vector<std::string> sites = sites_of(list);
-  if (sites.empty() || object.argument >= 0 || object.given_away || !object.conflict.empty()) return list;
+  if (sites.empty() || object.argument >= 0 || object.given_away || object.joined || !object.conflict.empty())
+    return list;
   const auto pool = t_.facts.pools.by_family.find(family(sites[0]));
   if (pool == t_.facts.pools.by_family.end()) ask_for(sites, node);
   return moved(list, pool->second, node);
 }
 
 Value Rows::moved(List list, uint32_t pool, nb::handle node) {
+  will_change(t_, list.object, node);
   Pooled record{.pool = pool, .is_list = true};
   const size_t known = growing(t_, list) != nullptr ? 0 : t_.state.heap.at(list.object).values.size();
   for (size_t i = 0; i < known; ++i) {

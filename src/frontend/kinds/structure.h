@@ -1,5 +1,6 @@
 #pragma once
 
+#include "frontend/joins/objects.h"
 #include "frontend/kinds/sequences.h"
 #include "frontend/tracer/evaluate.h"
 
@@ -49,7 +50,8 @@ class KindOfObjects : public Base {
     uint32_t& own = value.as<T>()->*number;
     own = object(own);
   }
-  std::optional<bool> identical(Tracer&, const Value& a, const Value& b, nb::handle) const override {
+  std::optional<bool> identical(Tracer& t, const Value& a, const Value& b, nb::handle node) const override {
+    need_known_identity(t, a.as<T>()->*number, b.as<T>()->*number, node);
     return same_form(a, b);
   }
 

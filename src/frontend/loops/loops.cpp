@@ -15,6 +15,7 @@
 #include "frontend/expressions/closures.h"
 #include "frontend/expressions/expressions.h"
 #include "frontend/joins/joins.h"
+#include "frontend/joins/objects.h"
 #include "frontend/kinds/generators.h"
 #include "frontend/kinds/list_buffers.h"
 #include "frontend/kinds/mappings.h"
@@ -231,6 +232,9 @@ State assumed_carried(Tracer& t, const std::string& key, const State& entry) {
   const auto solution = t.solutions.find(key);
   if (solution == t.solutions.end()) return shape;
   const auto widen = [&](Value& value, const Value& solved) {
+    bool is_known = true;  // objects that an earlier evaluation has made are no others
+    each_object(solved, [&](uint32_t object) { is_known = is_known && entry.heap.contains(object); });
+    if (!is_known) return;
     std::vector<ir::Type> slots;
     slot_types(t.module.types, solved, slots);
     if (!slots.empty() || solved.is<Conflict>()) value = join(t, solved, value, "a variable of the loop");
@@ -247,6 +251,12 @@ State assumed_carried(Tracer& t, const std::string& key, const State& entry) {
     for (size_t i = 0; i < object.values.size(); ++i) widen(object.values[i], solved->second.values[i]);
   }
   return shape;
+}
+
+/// Goes back to before a loop whose entry has got joined objects.
+State again_from(Tracer& t, const std::string& key, const Checkpoint& point) {
+  go_back(t, point);
+  return assumed_carried(t, key, t.state);
 }
 
 /// Whether a Python number that enters the loop is carried as a NumPy dtype that may not hold it, or a NumPy
@@ -332,7 +342,7 @@ void counted_loop(Tracer& t, nb::handle s, const Value& iterable, int64_t first)
   const NodeId count = trips_of(t, iterable, s.attr("iter")).count;
   const ir::Function& f = t.builder->function();
   if (f.is_constant(count) && f.constant(count).as<int64_t>() <= first) return;
-  const Checkpoint point = checkpoint(t);
+  Checkpoint point = checkpoint(t);
   State shape = assumed_carried(t, key, t.state);
   const Range* range = iterable.as<Range>();
   const bool parallel = range != nullptr && range->parallel;
@@ -369,8 +379,10 @@ void counted_loop(Tracer& t, nb::handle s, const Value& iterable, int64_t first)
       check_lengths(t, iterable, lengths, s);
       end = t.builder->suspend();
       back = t.state;
-      Value nothing;
-      align(t, shape, nothing, back, nothing);
+      if (join_with_entry(t, point.state, shape, back)) {
+        shape = again_from(t, key, point);
+        continue;
+      }
       next = join(t, shape, shape_of(back, seen_from(*t.builder, t.builder->current())));
     } catch (const Diverged&) {
     }
@@ -399,7 +411,7 @@ namespace {
 
 void while_loop(Tracer& t, nb::handle s) {
   const std::string key = key_of(t, s);
-  const Checkpoint point = checkpoint(t);
+  Checkpoint point = checkpoint(t);
   State shape = assumed_carried(t, key, t.state);
   for (int iteration = 0; iteration < 256; ++iteration) {
     std::vector<NodeId> operands;
@@ -425,8 +437,10 @@ void while_loop(Tracer& t, nb::handle s) {
       throw;
     }
     State middle = t.state;
-    Value nothing;
-    align(t, shape, nothing, middle, nothing);
+    if (join_with_entry(t, point.state, shape, middle)) {
+      shape = again_from(t, key, point);
+      continue;
+    }
     const ir::RegionId condition_end = t.builder->suspend();
     State next = join(t, shape, shape_of(middle, seen_from(*t.builder, outside)));
     std::optional<ir::RegionId> end;
@@ -439,7 +453,10 @@ void while_loop(Tracer& t, nb::handle s) {
         loop_body(t, s);
         end = t.builder->suspend();
         back = t.state;
-        align(t, shape, nothing, back, nothing);
+        if (join_with_entry(t, point.state, shape, back)) {
+          shape = again_from(t, key, point);
+          continue;
+        }
         next = join(t, shape, shape_of(back, seen_from(*t.builder, outside)));
       } catch (const Diverged&) {
       }

@@ -19,6 +19,7 @@
 
 #include "frontend/arrays/scalars.h"
 #include "frontend/joins/joins.h"
+#include "frontend/joins/objects.h"
 #include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/rows.h"
 #include "frontend/routines/functions.h"
@@ -50,6 +51,15 @@ constexpr size_t kMostChained = 16;
 /// Whether there are copies of containers of the caller's, which only the outermost function stores.
 bool has_copies(const State& state) {
   return std::ranges::any_of(state.heap, [](const auto& entry) { return entry.second.argument < -1; });
+}
+
+void refuse_joined(Tracer& t, const State& state, nb::handle node) {
+  if (!has_joined(state)) return;
+  for (const auto& [id, object] : state.heap) need_path(t, object, node);
+  unsupported(t, node,
+              "a dict, list or instance that is another one on another path, as an argument or result of a "
+              "function that is not inlined,",
+              "make a copy of it before, as by `dict(p)`");
 }
 
 Error without_others(Error error) {
@@ -295,7 +305,9 @@ std::optional<Value> call_recursive(Tracer& t, Frame& frame, const std::map<std:
   const bool is_known =
       std::ranges::any_of(t.facts.routines, [&](const Routine& r) { return is_it(r.frame); });
   const bool is_marked = t.frame != nullptr && has_attribute(frame.function, kMark);
-  const bool is_frequent = !is_marked && is_called_often(t, frame) && !has_copies(passed(t, arguments).state);
+  const auto can_be_passed = [](const State& state) { return !has_copies(state) && !has_joined(state); };
+  const bool is_frequent =
+      !is_marked && is_called_often(t, frame) && can_be_passed(passed(t, arguments).state);
   if (active.empty() && !is_known && !is_marked && !is_frequent) return std::nullopt;
   State key = key_of_passed(t, passed(t, arguments).state);
   const bool reports = !t.handled.empty() || std::ranges::any_of(t.handlers, [](const Catcher* handler) {
@@ -487,6 +499,7 @@ Value call_routine(Tracer& t, Routine& routine, const std::map<std::string, Valu
   const Passed given = passed(t, all, routine.pools);
   describe_objects(t, routine, given.objects);
   for (const auto& [name, value] : given.state.locals) refuse_to_pass(t, value, routine.is_exact, node);
+  refuse_joined(t, given.state, node);
   if (has_copies(given.state)) {
     unsupported(t, node, "a deque, set or other dict of the caller that is passed to a recursive function",
                 "pass a new one: deque(...), set(...) of it");
@@ -776,13 +789,14 @@ void solve(Tracer& t, Routine& routine) {
 }
 
 /// The state at a routine's end: the returned value, what was passed, and the objects reachable from these.
-Passed at_end(const Tracer& t, const Routine& routine, Value value) {
+Passed at_end(Tracer& t, const Routine& routine, Value value) {
   Numbering objects(kFormalObject, t.facts.pools.objects);
   Numbering arrays(kFormalArray);
   for (uint32_t i = 0; i < routine.objects; ++i) objects(kFormalObject + i);
   for (uint32_t i = 0; i < routine.arrays; ++i) arrays(kFormalArray + i);
   State state = numbered({{kResult, std::move(value)}}, t.state.heap, objects, arrays);
   for (const uint32_t pool : routine.pools) state.heap.emplace(pool, t.state.heap.at(pool));
+  refuse_joined(t, state, {});
   return {std::move(state), objects.actual(), arrays.actual()};
 }
 
