@@ -56,11 +56,11 @@ def test_a_part_fails_with_its_command(check, tmp_path, capsys, script, status, 
 
 
 def test_the_deadline_stops_a_part_and_its_children(check, tmp_path, capsys, monkeypatch):
-    write_tidy(tmp_path, f"(sleep 3; touch {tmp_path}/survived) & wait")
+    write_tidy(tmp_path, f"(sleep 1.5; touch {tmp_path}/survived) & wait")
     monkeypatch.setenv("INGOT_DEADLINE", str(time.time() + 0.5))
     assert check.main(["tidy"]) == 0
     assert "tidy     unfinished" in capsys.readouterr().out
-    time.sleep(3)
+    time.sleep(1.5)
     assert not (tmp_path / "survived").exists()
 
 

@@ -84,6 +84,7 @@ def flips(x, out):
         out[x[i]] ^= i
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint32", "int64", "uint64"])
 def test_counts_of_dtypes(device, dtype):
     x = rng.integers(0, 100, 2000)

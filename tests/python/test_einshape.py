@@ -80,6 +80,7 @@ def layouts(x):
     return [x, np.asfortranarray(x), x[:, ::-1].copy()[:, ::-1], np.repeat(x, 2, -1)[..., ::2]]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", EQUAL)
 def test_formulas_give_what_numpy_gives(name):
     f, expected = EQUAL[name]
@@ -146,6 +147,7 @@ def test_writes_through_views():
     assert np.array_equal(x, np.where(np.arange(4)[:, None] < 2, X, 0.0))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["split and transpose", "merge", "new axis", "pooling", "mean", "tile"])
 def test_derivatives_and_batches(name):
     f = EQUAL[name][0]

@@ -69,6 +69,7 @@ class TestKalmanTrack:
             bend = along(lambda x: kalman_track.gradient(x, self.seen)[1], at, direction)
             np.testing.assert_allclose(curvature @ direction, bend, rtol=1e-5)
 
+    @pytest.mark.rotated(3)
     def test_the_numbers_and_the_track(self):
         found, losses, covariance = kalman_track.maximise(kalman_track.GUESS, self.seen)
         assert losses[-1] <= kalman_track.value(kalman_track.TRUE, self.seen) < losses[0] and len(losses) < 25

@@ -135,6 +135,7 @@ def test_deques_are_read():
     check(lambda q, p: (q == p, q != p, q is p), deque([1, 2]), deque([1, 2]))
 
 
+@pytest.mark.rotated(4)
 def test_deques_are_changed():
     def methods(q, n):
         q.append(n)
@@ -330,6 +331,7 @@ def test_in_instances_dicts_and_namespaces():
     exactly(parts, {"q": deque([0]), "s": SimpleNamespace(items={1})})
 
 
+@pytest.mark.rotated(4)
 def test_dicts_of_other_classes_are_changed():
     def ordered(d, k):
         d.move_to_end(k)

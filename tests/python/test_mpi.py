@@ -54,8 +54,9 @@ def ended(process, seconds=150):
     return process.returncode, out, errors
 
 
-def test_programs_of_several_ranks(tmp_path):
-    for count in (1, 2, 4):
+@pytest.mark.parametrize("counts", [(2, 4), pytest.param((4, 1), marks=pytest.mark.slow)], ids=str)
+def test_programs_of_several_ranks(counts, tmp_path):
+    for count in counts:
         code, out, errors = ended(start(count, HERE / "mpi_programs.py", INGOT_CACHE="on", INGOT_CACHE_DIR=str(tmp_path)))
         assert code == 0, errors
         assert out.count("0 differ") == count
@@ -82,11 +83,20 @@ def test_a_library_with_other_handles(mpich, program):
     assert done.returncode == 0 and done.stdout.count("0 differ") == 2, done.stderr
 
 
-@pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(4, marks=pytest.mark.slow)])
-def test_derivatives_of_several_ranks(count, tmp_path):
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 4])
+def test_derivatives_of_several_ranks(count):
     code, out, errors = ended(start(count, HERE / "mpi_derivatives.py"))
     assert code == 0, errors
     assert out.count("0 differ") == count
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("part", range(5))
+def test_derivatives_of_two_ranks(part):
+    code, out, errors = ended(start(2, HERE / "mpi_derivatives.py", str(part), "4"))
+    assert code == 0, errors
+    assert out.count("0 differ") == 2
 
 
 def run(tmp_path, count, text, **more):
@@ -419,6 +429,7 @@ def test_what_handlers_raise_in_a_receive_leaves_the_call(tmp_path):
     assert code == 0 and out.strip() == "late [0. 0.]\nlate: late", (out, errors)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_to_mpiexec_ends_a_job_that_waits(tmp_path, signal_number):
     file = tmp_path / "program.py"
@@ -498,11 +509,13 @@ print("fine")
 PROGRAM = re.compile(r"^```py\n# (\w+\.py): mpiexec -n (\d) python \1\n(.*?)^```$", re.M | re.S)
 
 
-def test_programs_of_the_guide_run(tmp_path):
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("number", range(4))
+def test_programs_of_the_guide_run(number, tmp_path):
     found = PROGRAM.findall((DOCS / "guides" / "mpi.md").read_text())
     assert [name for name, _, _ in found] == ["pi.py", "halo.py", "fit.py", "slope.py"]
     expected = {"pi.py": "3.141592653598", "halo.py": "(66, 64)", "fit.py": "[ 1.  -2.   0.5]", "slope.py": "[-16.   0.   0.   0.]"}
-    for name, _, text in found:
-        (tmp_path / name).write_text(text)
-        code, out, errors = ended(start(2, tmp_path / name), 60)
-        assert code == 0 and expected[name] in out, (name, out, errors)
+    name, _, text = found[number]
+    (tmp_path / name).write_text(text)
+    code, out, errors = ended(start(2, tmp_path / name), 60)
+    assert code == 0 and expected[name] in out, (name, out, errors)

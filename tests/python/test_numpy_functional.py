@@ -157,6 +157,7 @@ def test_eigenvalues_of_general_matrices():
     check(lambda a: np.linalg.tensorsolve(np.eye(24).reshape(6, 4, 2, 3, 4) + 0.1, a), np.ones((6, 4)), bound=1e-10)
 
 
+@pytest.mark.rotated(4)
 def test_quantiles_without_nan_and_with_weights():
     holes = np.array([[1.0, np.nan, 2.0, 5.0], [4.0, 0.5, np.nan, 1.0], [np.nan] * 4])
     for x in (holes, holes.astype(np.float32), GRID.astype(int)):

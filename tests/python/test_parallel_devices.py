@@ -114,6 +114,7 @@ def test_places(combine, one_thread_at_first):
     everywhere(lambda x, index: parallel.gather(x, index), x, index)
 
 
+@pytest.mark.rotated(4)
 def test_counts(one_thread_at_first):
     weights, index = numbers("float64", 3000), np.random.default_rng(2).integers(0, 40, 3000)
     everywhere(lambda index: parallel.histogram(index, 40), index)
@@ -135,6 +136,7 @@ def test_nothing(one_thread_at_first):
         everywhere(f, empty)
 
 
+@pytest.mark.rotated(4)
 def test_iterators(one_thread_at_first):
     x, index = numbers("float64", 3000), np.random.default_rng(3).integers(0, 3000, 3000)
     everywhere(lambda x: parallel.map(lambda a, k, c: a * k + c, x, parallel.counting(5), parallel.constant(0.5)), x)

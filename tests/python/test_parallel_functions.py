@@ -153,6 +153,7 @@ def test_dtypes(dtype):
         same(all_ways("map", lambda a: a + a, x), x + x)
 
 
+@pytest.mark.rotated(4)
 def test_products_of_matrices():
     n = 3 * BLOCK + 7
     xs = tuple(numbers(n, np.int64, seed) for seed in range(4))
@@ -205,6 +206,7 @@ def test_map():
     same(all_ways("map", lambda p, c: p[0] + p[1] * c, (x, y), x), x + y * x)
 
 
+@pytest.mark.rotated(4)
 def test_iterators_for_input():
     x, index = numbers(3000), np.random.default_rng(3).integers(0, 3000, 2500)
     for xs, plain in (
@@ -221,6 +223,7 @@ def test_iterators_for_input():
         same(all_ways("map", lambda a: a, xs), plain)
 
 
+@pytest.mark.rotated(4)
 def test_zip_with_and_zipped():
     x, y = numbers(3000), numbers(3000, seed=1)
     same(all_ways("zip_with", lambda a, b: (a * b, a > b), x, y), (x * y, x > y))
@@ -610,6 +613,7 @@ def test_selections(n):
             same(all_ways("top_k", keys, k), (keys[order[:k]], np.array(order[:k], np.int64)))
 
 
+@pytest.mark.rotated(4)
 def test_keys():
     rng = np.random.default_rng(1)
     keys, other, values = rng.integers(0, 20, 4000), rng.integers(0, 3, 4000) * 0.5, numbers(4000)
@@ -751,6 +755,7 @@ def test_rows():
             f(abs, rows[:, 0], out=parallel.written(abs, np.zeros(3)))
 
 
+@pytest.mark.rotated(4)
 def test_dtypes_of_all_that_is_combined():
     ints = np.array([1, 2, 3])
     same(all_ways("scan", lambda a, b: b, ints, 0.5, True), np.array([0.5, 1.0, 2.0]))

@@ -172,6 +172,7 @@ def test_arguments_of_two_dtypes_on_one_memory(tmp_path):
     replays(tmp_path)
 
 
+@pytest.mark.rotated(4)
 def test_strides(tmp_path):
     def f(a, b, c):
         a += 1
@@ -395,6 +396,7 @@ def test_a_host_call_that_raises(tmp_path):
     replays(tmp_path)
 
 
+@pytest.mark.rotated(4)
 def test_other_outside_calls_than_recorded(tmp_path):
     def f(a, b):
         print(a[0, 0])

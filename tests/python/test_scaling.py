@@ -157,6 +157,7 @@ def test_processes_that_do_not_find_each_other(monkeypatch, capsys):
     assert main(["scaling", "--quick"]) == 2 and "3 processes were started, but mpi4py finds one" in capsys.readouterr().err
 
 
+@pytest.mark.rotated(4)
 def test_two_ranks_measure_and_predict(tmp_path, capsys):
     words = ["scaling", "--quick", "--ranks", "256", "--json", str(tmp_path / "two.json"), "--plot", str(tmp_path / "two.svg")]
     code, out, errors = ended(start(2, "-m", "ingot", *words, INGOT_CACHE="on", INGOT_CACHE_DIR=str(tmp_path / "cache"), INGOT_TIERS="quick"))

@@ -109,12 +109,14 @@ PRODUCTS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("plan", PRODUCTS, ids=shown)
 def test_products(plan):
     for shape in ((13, 11, 17), (1, 1, 1), (4, 8, 32), (5, 3, 2), (9, 16, 33)):
         same(product, plan, *given(shape))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("plan", PRODUCTS[:8] + PRODUCTS[-3:], ids=shown)
 def test_empty_arrays(plan):
     for shape in ((0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0)):

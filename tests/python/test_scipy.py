@@ -313,6 +313,7 @@ def test_derivatives_of_factors():
             assert np.isclose(np.sum(given * step) / 1e-6, (f(a + step) - f(a - step)) / 2e-6, atol=1e-6)
 
 
+@pytest.mark.rotated(4)
 def test_integrals_of_samples():
     x = np.linspace(0, 2, 12) ** 1.5
     y = np.sin(x)

@@ -44,6 +44,7 @@ def ran(text, count=None, **more):
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=150, check=False)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [{"x": 1, "y": 1}, {"x": 2, "y": 1}, {"x": 4, "y": 1}, {"x": 2, "y": 2}], ids=str)
 def test_programs_on_threads_are_what_numpy_makes_of_them(shape):
     mesh = ingot.Mesh(shape)
@@ -52,6 +53,7 @@ def test_programs_on_threads_are_what_numpy_makes_of_them(shape):
         assert same(got, reference(shape["x"], shape["y"], *arguments)), (name, got)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [2, 4])
 def test_ranks_give_the_bits_of_threads(count, tmp_path):
     done = ran(HERE / "shard_programs.py", count, INGOT_CACHE="on", INGOT_CACHE_DIR=str(tmp_path))
@@ -545,6 +547,7 @@ print(g(np.arange(4.0)))
     assert out == "left\n[2. 4.]\n"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["norm.py", "local.py"])
 def test_programs_of_the_guide_run(name, tmp_path):
     programs = dict(re.findall(r"^```py\n# (\w+\.py): mpiexec -n 2 python \1\n(.*?)^```$", (DOCS / "guides" / "shards.md").read_text(), re.M | re.S))
