@@ -12,6 +12,7 @@ import scipy.sparse
 import scipy.special
 
 import ingot
+import refused_joins
 import refused_kernels
 import refused_mpi
 import refused_records
@@ -91,13 +92,6 @@ from refused import (
     keeps_a_function,
     keeps_what_may_be_none,
     keys_on_one_path,
-    both_after,
-    list_after,
-    passed_after,
-    put_after,
-    put_below,
-    same_after,
-    stored_after,
     kind_that_raises,
     lane_of_recursion,
     leaves_of_positive,
@@ -195,13 +189,13 @@ EXAMPLES = [
     (collects, [], 3),
     (tags, collections.Counter({1: 2})),
     (keys_on_one_path, {"a": 1}, 1),
-    (put_after, {"w": X}, X),
-    (put_below, {"w": X}, X),
-    (same_after, {"w": X}, X),
-    (both_after, {"w": X}, X),
-    (stored_after, {"w": X}, {}, X),
-    (passed_after, {"w": X}, X),
-    (list_after, [X], X),
+    (refused_joins.put_after, {"w": X}, X),
+    (refused_joins.put_below, {"w": X}, X),
+    (refused_joins.same_after, {"w": X}, X),
+    (refused_joins.both_after, {"w": X}, X),
+    (refused_joins.stored_after, {"w": X}, {}, X),
+    (refused_joins.passed_after, {"w": X}, X),
+    (refused_joins.list_after, [X], X),
     (itself, [1]),
     (itself_in, [1]),
     (itself_inserted, [1]),

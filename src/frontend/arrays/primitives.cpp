@@ -210,7 +210,8 @@ Value primitive_open_list(Tracer& t, Call& call) {
   if (list.is<List>()) {
     const uint32_t number = list.as<List>()->object;
     const HeapObject& object = t.state.heap.at(number);
-    const bool is_own = object.argument < 0 && !object.given_away && !object.joined && object.conflict.empty();
+    const bool is_own =
+        object.argument < 0 && !object.given_away && !object.joined && object.conflict.empty();
     const std::optional<Value> form = is_own ? form_of_list(t, object) : std::nullopt;
     if (form && !form->is<Unbound>()) become_list_buffer(t, number, *form);
   }

@@ -2,7 +2,7 @@
 // there, so that the elements join as those of any object. A cell of the shadow heap, which paths and loops
 // carry as they carry others, holds the number of the caller's container that it is at run time, or -1.
 //
-// Each pair of different numbers that meets in a variable or an element gets a number. Where the first one is
+// Each pair of different numbers of a variable or an element gets a number. Where the first one is
 // a joined object itself that nothing else leads to, the pair keeps its number: so loops settle.
 
 #include "frontend/joins/objects.h"
