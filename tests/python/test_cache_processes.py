@@ -100,6 +100,7 @@ print(json.dumps(wrong))
 """
 
 
+@pytest.mark.rotated(3)
 def test_what_earlier_processes_found_out_of_values_outside(tmp_path):
     """Their facts are learned, and calls described anew, also where no stored code holds."""
     (tmp_path / "outside.py").write_text(OUTSIDE)

@@ -76,6 +76,7 @@ def test_the_command_keeps_results_of_earlier_runs(tmp_path):
     assert "no time was left" in json.loads((tmp_path / "campaign.json").read_text())["phases"]["machine"]["failed"]
 
 
+@pytest.mark.rotated(3)
 def test_what_takes_too_long_is_ended(place):
     done = place.python(["-c", "import subprocess, time; print('begun', flush=True); subprocess.run(['sleep', '60'])"], 2)
     assert done["status"] is None and "begun" in done["out"] and "ended after 2 s, its limit" in done["error"] and done["seconds"] < 20
@@ -161,6 +162,7 @@ def test_differences_of_bits_are_seen(monkeypatch):
     assert "FileNotFoundError" in row["different"]["cpu"]["expected"] and "UnsupportedError" in row["different"]["cpu"]["got"]
 
 
+@pytest.mark.rotated(3)
 def test_rows_until_the_end_are_kept(place, tmp_path):
     """Of a group that is ended, and of one that fails."""
     (tmp_path / "bench" / "devices").mkdir(parents=True)
@@ -191,6 +193,7 @@ for name in names[names.index(sys.argv[sys.argv.index("--after") + 1]) + 1 if "-
 """
 
 
+@pytest.mark.rotated(3)
 def test_measurements_go_on_after_those_that_do_not_end(place):
     """... that end their process, and after which a device can do no more."""
     told = place.rows([sys.executable, "-c", BEGINS_AFTER], 60, 2)
@@ -200,6 +203,7 @@ def test_measurements_go_on_after_those_that_do_not_end(place):
     assert all(row == {"min": 1.0} for name, row in rows.items() if name not in ("hangs", "dies"))
 
 
+@pytest.mark.rotated(3)
 def test_phases_end_where_many_measurements_do_not(place, monkeypatch):
     monkeypatch.setattr(campaign, "FEW_LATE", 2)
     script = BEGINS_AFTER.replace('if name == "hangs"', "if True")

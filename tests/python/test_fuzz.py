@@ -218,6 +218,7 @@ def test_a_refusal_is_counted_with_its_reason():
     assert verdict.difference is None and "not supported" in verdict.refused
 
 
+@pytest.mark.rotated(2)
 def test_derivatives_of_random_programs():
     checks: collections.Counter = collections.Counter()
     for number in range(3):

@@ -161,6 +161,7 @@ def test_requests_leave_compiled_code():
     assert np.array_equal(y, 2 * x)
 
 
+@pytest.mark.rotated(3)
 def test_buffers_stay_until_a_returned_request_has_ended(tmp_path):
     text = """
 import time
@@ -301,6 +302,7 @@ def test_what_is_refused():
     refused(in_prange, SELF, x, words="prange")
 
 
+@pytest.mark.rotated(3)
 def test_the_cache_has_no_handles(tmp_path):
     text = """
 @ingot.jit
@@ -336,6 +338,7 @@ def test_an_exception_ends_the_job(tmp_path):
     assert code != 0 and "IndexError" in errors and "x[len(x)] = 0.0" in errors
 
 
+@pytest.mark.rotated(3)
 def test_exceptions_may_be_pythons_alone(tmp_path):
     text = """
 import atexit
@@ -380,6 +383,7 @@ if comm.rank == 0:
 """
 
 
+@pytest.mark.rotated(3)
 def test_signals_end_a_receive(tmp_path):
     code, out, errors = run(tmp_path, 1, WAITS)
     assert code == 0 and out.split("\n")[:2] == ["interrupted", "[1. 1. 1. 1.]"], (out, errors)
@@ -424,6 +428,7 @@ except Timeout as error:
 """
 
 
+@pytest.mark.rotated(3)
 def test_what_handlers_raise_in_a_receive_leaves_the_call(tmp_path):
     code, out, errors = run(tmp_path, 1, CATCHES)
     assert code == 0 and out.strip() == "late [0. 0.]\nlate: late", (out, errors)
@@ -476,6 +481,7 @@ other.join()
     assert code == 0 and out.split("\n")[:2] == ["[1. 1.]", "MPI was initialized for calls of the main thread alone, and another one calls"], (out, errors)
 
 
+@pytest.mark.rotated(3)
 def test_a_killed_rank_ends_the_job(tmp_path):
     code, _, errors = run(
         tmp_path,

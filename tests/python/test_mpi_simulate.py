@@ -412,6 +412,7 @@ def test_it_is_quick():
     assert time.process_time() - begin < 10.0  # 120 matchings
 
 
+@pytest.mark.rotated(3)
 def test_in_other_processes(tmp_path):
     text = "import sys, ingot, ingot.mpi\nassert 'ingot._mpi' not in sys.modules and 'mpi4py' not in sys.modules\n"
     text += "from mpi4py import MPI\nimport numpy as np\ncomm = MPI.COMM_WORLD\n"

@@ -167,6 +167,7 @@ def test_inserting(a, mode):
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
 def test_padding(a, mode):
     with_each(

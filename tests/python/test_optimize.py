@@ -33,6 +33,7 @@ MINIMA = {"rosenbrock": np.ones(10), "beale": np.array([3.0, 0.5]), "stretched":
 QUASI_NEWTON = [optimize.bfgs, optimize.lbfgs]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("solver", QUASI_NEWTON, ids=["bfgs", "lbfgs"])
 @pytest.mark.parametrize("name", SMOOTH)
 def test_minima(name, solver):
@@ -99,6 +100,7 @@ SQUARES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("solver", [optimize.levenberg_marquardt, optimize.gauss_newton], ids=["levenberg_marquardt", "gauss_newton"])
 @pytest.mark.parametrize("name", SQUARES)
 def test_least_squares(name, solver):

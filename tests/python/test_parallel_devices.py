@@ -122,6 +122,7 @@ def test_counts(one_thread_at_first):
     everywhere(lambda index, w: parallel.group_by_reduce(lambda a, b: max(a, b), index, w), index, weights)
 
 
+@pytest.mark.rotated(4)
 def test_nothing(one_thread_at_first):
     empty = np.zeros(0)
     for f in (

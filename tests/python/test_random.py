@@ -155,6 +155,7 @@ def raises(kind, message, function, *args, **kwargs):
             f(*args, **kwargs)
 
 
+@pytest.mark.rotated(3)
 def test_errors():
     raises(TypeError, "unexpected PRNG key type <class 'int'>", random.normal, 3)
     raises(TypeError, "expected key_data.dtype = uint32; got dtype=int64", random.split, np.zeros(2, np.int64))

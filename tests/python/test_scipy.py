@@ -326,6 +326,7 @@ def test_integrals_of_samples():
         assert np.allclose(ingot.jit(f)(y[:n], x[:n]), f(y[:n], x[:n]), rtol=1e-14), n
 
 
+@pytest.mark.rotated(3)
 def test_sums_of_exponentials():
     x = np.array([[1.0, 1000.0, -3.0], [2.0, 2.0, -np.inf]])
 

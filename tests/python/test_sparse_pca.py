@@ -26,6 +26,7 @@ def by_numpy(components, key, samples, k, batch):
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("p", "d", "k"), [(300, 3, 10), (130, 2, 1), (100, 4, 30), (40, 3, 40)])
 def test_it_finds_what_numpy_finds(p, d, k):
     components, key = np.random.default_rng(p).normal(size=(p, d)), ingot.random.PRNGKey(k)
