@@ -23,22 +23,26 @@ constexpr unsigned kTogether = 4;
 constexpr int64_t kLongRow = 512;
 constexpr int64_t kLarge = int64_t{32} << 20;
 
-/// An index as a sum: what is added to a number that is known.
+/// Sums of more terms are not looked into.
+constexpr size_t kMostTerms = 16;
+
+/// An index as a sum: what is added to a number that is known, as integers of 64 bits are.
 struct Sum {
   std::vector<NodeId> terms;  ///< in order
-  int64_t known = 0;
+  uint64_t known = 0;
 
-  bool differs_by_known(const Sum& other) const { return terms == other.terms; }
+  bool has_same_terms(const Sum& other) const { return terms == other.terms; }
 };
 
 void add_to(Sum& sum, const ir::Function& f, NodeId index) {
+  const auto number = [&](NodeId node) { return static_cast<uint64_t>(f.constant(node).as<int64_t>()); };
   if (f.is_constant(index)) {
-    sum.known += f.constant(index).as<int64_t>();
-  } else if (f.op(index) == ir::Op::add) {
+    sum.known += number(index);
+  } else if (sum.terms.size() < kMostTerms && f.op(index) == ir::Op::add) {
     for (NodeId operand : f.operands(index)) add_to(sum, f, operand);
   } else if (f.op(index) == ir::Op::subtract && f.is_constant(f.operand(index, 1))) {
     add_to(sum, f, f.operand(index, 0));
-    sum.known -= f.constant(f.operand(index, 1)).as<int64_t>();
+    sum.known -= number(f.operand(index, 1));
   } else {
     sum.terms.push_back(index);
   }
@@ -92,8 +96,8 @@ std::vector<NodeId> columns_of(const ir::Function& f, NodeId id) {
     const auto other = f.operands(node);
     if (op == f.op(id) && std::ranges::equal(other.first(rank), operands.first(rank))) {
       const Sum sum = sum_of(f, other[rank]);
-      if (!sum.differs_by_known(own)) return !is_store;
-      found.emplace_back(sum.known, node);
+      if (!sum.has_same_terms(own)) return !is_store;
+      found.emplace_back(static_cast<int64_t>(sum.known), node);
       return true;
     }
     return (op == ir::Op::load && !is_store) || are_disjoint(f, view, other[0]);

@@ -35,7 +35,9 @@ struct Sorting {
   int64_t count;
 
   bool is_long() const {
+    const size_t size = base::size_of(dtype);
     const bool is_by_vectors = indices == nullptr && !is_stable && !base::is_complex(dtype) &&
+                               (size == 4 || size == 8) && __builtin_cpu_supports("avx2") != 0 &&
                                own[static_cast<size_t>(dtype)].sort[0] != nullptr;
     return count > (is_by_vectors ? kLongVectorSort : kLongSort);
   }

@@ -884,3 +884,17 @@ def test_sequences_keep_their_functions():
     assert (parallel.reduce(max, one), parallel.reduce(max, other)) == (8.0, 40.0)
     outputs = [parallel.written(lambda v: v + 1, np.zeros(5)) for _ in range(2)]
     assert all(parallel.map(lambda v: v, x, out=out) is out for out in outputs)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int64])
+def test_selections_by_numbers_of_any_dtype(dtype):
+    x = np.random.default_rng(0).permutation(9000)
+    for k in (0, 3, 100):
+        assert parallel.k_select(x, dtype(k)) == k
+        values, places = parallel.top_k(x, dtype(k))
+        assert np.array_equal(values, np.arange(8999, 8999 - k, -1)) and np.array_equal(x[places], values)
+    if dtype in (np.int8, np.int64):
+        assert parallel.k_select(x, dtype(-1)) == 8999
+    for wrong in (2.5, "1"):
+        with pytest.raises((TypeError, ingot.UnsupportedError)):
+            parallel.k_select(x, wrong)

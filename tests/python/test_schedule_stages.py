@@ -413,6 +413,115 @@ def program(rng):
     return "\n".join(lines) + "\n", names
 
 
+def counted(a, out):
+    """Iterations over `bx` need what those before have kept."""
+    rows = np.empty(a.shape)
+    for by in range(a.shape[0]):
+        so_far = np.zeros(1)
+        for bx in range(a.shape[1]):
+            so_far[0] += a[by, bx]
+            rows[by, bx] = so_far[0]
+    for y in range(a.shape[0]):
+        for x in range(a.shape[1]):
+            out[y, x] = rows[y, x] * 2
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [S().split("x", 4).compute_at("by", "x_outer"), S().compute_at("by", "x"), S().split("x", 4).compute_at("by", "x_inner").store_at("by", "x_outer"), S().compute_at("by", "y")],
+    ids=shown,
+)
+def test_what_a_stage_keeps_between_iterations(plan):
+    a = np.random.default_rng(0).random((7, 13))
+    out, expected = np.zeros_like(a), np.zeros_like(a)
+    ingot.jit(counted, schedule=plan)(a, out)
+    counted(a, expected)
+    assert np.array_equal(out, expected)
+
+
+def chained_loops(a, out):
+    r = np.empty(a.shape)
+    for ay in range(a.shape[0]):
+        for ax in range(a.shape[1]):
+            r[ay, ax] = a[ay, ax] * 2
+    q = np.empty((a.shape[0] - 2, a.shape[1] - 2))
+    for by in range(a.shape[0] - 2):
+        for bx in range(a.shape[1] - 2):
+            q[by, bx] = r[by, bx] + r[by + 1, bx + 1] + r[by + 2, bx + 2]
+    for y in range(a.shape[0] - 4):
+        for x in range(a.shape[1] - 4):
+            out[y, x] = q[y, x] + q[y + 2, x + 2]
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [S().split("x", 4).compute_at("by", "x_outer"), S().tile(y=4, x=4).compute_at("by", "x_outer"), S().compute_at("by", "y"), S().compute_at("by", "x").store_at("by", "y")],
+    ids=shown,
+)
+def test_a_window_slides_in_a_stage_that_is_moved_then(plan):
+    slides = S().compute_at("ay", "bx").store_at("ay", "by")
+    steps = str(plan).removeprefix("ingot.schedule()")
+    plan = eval(f"slides{steps}", {"slides": slides})
+    a = np.random.default_rng(0).random((17, 19))
+    out, expected = np.zeros((13, 15)), np.zeros((13, 15))
+    try:
+        ingot.jit(chained_loops, schedule=plan)(a, out)
+    except ingot.UnsupportedError as refused:
+        assert "a schedule with" in str(refused)
+        return
+    chained_loops(a, expected)
+    assert np.array_equal(out, expected)
+
+
+def where_asked(a, out):
+    r = np.empty(a.shape)
+    for by in range(a.shape[0]):
+        for bx in range(a.shape[1]):
+            r[by, bx] = a[by, bx] * 2
+    for y in range(a.shape[0]):
+        if a[y, 0] > 0.5:
+            for x in range(a.shape[1]):
+                out[y, x] = r[y, x]
+
+
+def test_a_window_slides_in_a_branch():
+    a = np.random.default_rng(0).random((9, 11))
+    out, expected = np.zeros_like(a), np.zeros_like(a)
+    ingot.jit(where_asked, schedule=S().compute_at("by", "x").store_at("by", "y"))(a, out)
+    where_asked(a, expected)
+    assert np.array_equal(out, expected)
+
+
+def of_five_axes(a, out):
+    with ingot.loop("bi", "bj", "bk", "bl", "bm"):
+        r = a * 2
+    with ingot.loop("i", "j", "k", "l", "m"):
+        out[:] = r + 1
+
+
+def test_arrays_of_stages_are_no_larger_than_what_is_read():
+    a = np.random.default_rng(0).random((2, 3, 2, 3, 2))
+    plan = S().tile(i=4096, j=4096, k=4096, l=4096, m=4096).compute_at("bi", "m_outer")
+    ingot.jit(of_five_axes, schedule=plan)(a, out := np.zeros_like(a))
+    assert np.array_equal(out, a * 2 + 1)
+
+
+def test_inline_stages_that_become_too_much_code():
+    lines = ["def f(a):"]
+    for k in range(7):
+        lines += [f"    with ingot.loop('y{k}', 'x{k}'):", f"        a = a[:-1, :-1] + a[1:, :-1] * 2 + a[:-1, 1:] * 3 + a[1:, 1:]"]
+    lines += ["    with ingot.loop('y', 'x'):", "        return a * 2"]
+    text = "\n".join(lines) + "\n"
+    linecache.cache["too much.py"] = (len(text), None, text.splitlines(True), "too much.py")
+    scope = {"ingot": ingot}
+    exec(compile(text, "too much.py", "exec"), scope)
+    plan = S()
+    for k in reversed(range(7)):
+        plan = plan.inline(f"y{k}")
+    with pytest.raises(ingot.UnsupportedError, match="too much code"):
+        ingot.jit(scope["f"], schedule=plan)(np.ones((20, 20)))
+
+
 def plan_for(rng, names):
     """A schedule, which may be refused."""
     plan, last = S(), len(names) - 1
@@ -422,15 +531,16 @@ def plan_for(rng, names):
         plan, loops = plan.tile({y: rng.randint(1, 9), x: rng.randint(1, 9)}), [f"{y}_outer", f"{x}_outer", f"{y}_inner", f"{x}_inner"]
     elif choice < 0.7:
         plan, loops = plan.split(y, rng.randint(1, 9)), [f"{y}_outer", f"{y}_inner", x]
-    around = {last: loops}
-    for k in reversed(range(last)):
+    around = {**{k: list(names[k]) for k in range(last)}, last: loops}
+    order = list(reversed(range(last)))
+    if rng.random() < 0.4:
+        rng.shuffle(order)
+    for k in order:
         y, x = names[k]
         if (choice := rng.random()) < 0.3:
             plan = plan.inline(y) if choice < 0.15 else plan
             continue
         where = rng.randrange(k + 1, last + 1) if rng.random() < 0.3 else k + 1
-        if where not in around:
-            continue
         at = rng.randrange(len(around[where]))
         if at > 0 and rng.random() < 0.3:
             plan = plan.store_at(y, around[where][rng.randrange(at)])

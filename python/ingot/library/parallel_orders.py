@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -472,6 +473,7 @@ def k_select(xs: Any, k: int) -> Any:
     """
     xs = ready(xs)
     n = length_of(xs)
+    k = operator.index(k)
     if k < -n or k >= n:
         raise IndexError(f"index {k} is out of bounds for {n} elements")
     place = k + n if k < 0 else k
@@ -552,6 +554,7 @@ def top_k(xs: Any, k: int) -> Any:
     """
     xs = ready(xs)
     n = length_of(xs)
+    k = operator.index(k)
     if k < 0 or k > n:
         raise ValueError(f"the {k} largest of {n} elements")
     x = stored(xs, n)

@@ -343,9 +343,11 @@ class Follower {
               (lanes_.contains(name) ? "chosen for lanes," : "shared by threads, stored around it,"),
           "compute stages in loops that run in order, or in tiles that threads share");
     }
-    for (NodeId around = loop; around != stored && around; around = (*f_)[(*f_)[around].parent].owner)
+    for (NodeId around = loop; around != stored && around; around = (*f_)[(*f_)[around].parent].owner) {
+      if (!is_open(*f_, around)) continue;
       dependent_[std::string(ir::loop_name(*f_, around))] =
           Why{"they use what the ones before have computed of the stage " + quoted(stage), {}};
+    }
     become(compute_at(*f_, only_loop(stage), loop, stored));
   }
   void refuse_only_stored(const std::string& stage) const {

@@ -210,6 +210,19 @@ class StageFinder {
     }
   }
 
+  /// What iterations of a loop store in an array of the nest's own that is there for all of them: later ones
+  /// may need it. None: they store nothing there.
+  NodeId kept_in(NodeId loop) const {
+    NodeId found;
+    ir::walk(f_, f_.region(loop), [&](NodeId node) {
+      const bool is_kept = f_.op(node) == Op::store && is_own(f_.operand(node, 0)) &&
+                           !f_.encloses(loop, memory_of(f_, f_.operand(node, 0)));
+      if (is_kept) found = node;
+      return is_kept ? ir::Walk::Stop : ir::Walk::Into;
+    });
+    return found;
+  }
+
   /// Finds the loops whose iterations have elements of their own.
   void find_axes() {
     Nodes accesses = stage_.stores;
@@ -217,6 +230,7 @@ class StageFinder {
       for (const NodeId user : uses_.of(view))
         if (f_.op(user) == Op::load && f_.encloses(stage_.nest, user)) accesses.push_back(user);
     std::set<NodeId> taken;
+    NodeId hindrance;
     bool any = false;
     std::vector<std::vector<Linear>> positions;
     for (const NodeId access : accesses) positions.push_back(position_in(f_, stage_, access));
@@ -233,6 +247,10 @@ class StageFinder {
           loop = around;
       }
       if (!loop || !is_open(f_, loop) || f_.result_count(loop) > 0 || taken.contains(loop)) continue;
+      if (const NodeId kept = kept_in(loop)) {
+        hindrance = kept;
+        continue;
+      }
       own.offset = at;
       own.offset.terms.erase(f_.region_parameters(f_.region(loop))[0]);
       const auto is_outside = [&](NodeId value) { return !f_.encloses(stage_.nest, value); };
@@ -249,6 +267,8 @@ class StageFinder {
       taken.insert(loop);
       any = true;
     }
+    if (!any && hindrance)
+      refuse(hindrance, "which keeps {} from one iteration to the next", "compute each element anew");
     if (!any)
       refuse(stage_.stores[0], "which writes {} at other indices than those of its loops",
              "write `array[i, j] = ...` in loops over `i` and `j`, and arrange them after this step");

@@ -28,8 +28,10 @@ namespace ingot::transform {
 
 namespace {
 
-/// Arrays whose lengths along an axis are known to be at most this have that length.
-constexpr int64_t kMostLength = 4096;
+/// Arrays have the most that they may need, where that is known and takes no more bytes.
+constexpr int64_t kMostBytes = int64_t{1} << 22;
+/// Elements that are computed where they are read become so many nodes at most.
+constexpr size_t kMostNodes = 8192;
 /// The bytes that rows of such an array are multiples of.
 constexpr int64_t kRow = 64;
 
@@ -124,7 +126,7 @@ class StageWriter : public Rewriter {
              "store it in a loop around the one that it is computed in");
     if (stored_ != at_)
       for (NodeId loop = at_; loop != stored_; loop = source_[source_[loop].parent].owner)
-        in_order_.insert(loop);
+        if (ir::is_counted_loop(source_.op(loop))) in_order_.insert(loop);
     // Versions that hold no loop have all of the array before what reads it; so have nodes before the loop.
     bool is_in_loop = false;
     for (NodeId node = stage_.used; node != at_;) {
@@ -190,10 +192,14 @@ class StageWriter : public Rewriter {
                             known_equal(source_, stage_.nest, source_.operand(axis.loop, 0), axis.length);
       if (!is_whole) refuse_stage(store, "which does not compute all of its array at {}", other);
     }
+    size_t nodes = 0;
     ir::walk(source_, stage_.nest, [&](NodeId node) {
       const bool reads_own = source_.op(node) == Op::load && stage_.has(source_.operand(node, 0));
       if (reads_own || source_.op(node) == Op::alloc) refuse_stage(node, "which keeps elements at {}", other);
+      ++nodes;
     });
+    if (nodes * stage_.loads.size() > kMostNodes)
+      refuse_stage(store, "which becomes too much code where {} is read", other);
   }
 
   // Versions.
@@ -359,8 +365,10 @@ class StageWriter : public Rewriter {
     BoundWriter bounds = bounds_at(stored_);
     array_ = windows_of(bounds, stored_);
     Nodes lengths;
+    auto bytes = static_cast<int64_t>(base::size_of(stage_.dtype));
     for (const Window& window : array_) {
-      const bool is_short = window.most && *window.most <= kMostLength;
+      const bool is_short = window.most && std::max<int64_t>(*window.most, 1) <= kMostBytes / bytes;
+      if (is_short) bytes *= std::max<int64_t>(*window.most, 1);
       lengths.push_back(is_short ? b_.index(std::max<int64_t>(*window.most, 0))
                                  : loops_.maximum(window.count, b_.index(0)));
     }

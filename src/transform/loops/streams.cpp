@@ -15,6 +15,9 @@ namespace ingot::transform {
 
 namespace {
 
+/// Indices that are sums in each other are looked into so far.
+constexpr int kDeepest = 8;
+
 /// Whether iterations run in lanes, and store what they compute themselves.
 bool may_stream(const Function& f, NodeId id) {
   const bool reduces = f.op(id) == Op::parallel_for && f.result_count(id) > 0;
@@ -95,17 +98,20 @@ class StreamWriter : public Rewriter {
     return std::nullopt;
   }
   /// Whether an index is computed from the number of an iteration of a loop, among others.
-  bool has_loop(NodeId index) const {
+  bool has_loop(NodeId index, int depth = kDeepest) const {
     const Op op = source_.op(index);
     if (op == Op::param) return loop_of_index(index).has_value();
     const bool is_sum = op == Op::add || op == Op::subtract || op == Op::multiply;
-    return is_sum &&
-           std::ranges::any_of(source_.operands(index), [&](NodeId operand) { return has_loop(operand); });
+    return is_sum && depth > 0 && std::ranges::any_of(source_.operands(index), [&](NodeId operand) {
+             return has_loop(operand, depth - 1);
+           });
   }
   /// Whether an index is one of a strip of iterations, of which a loop around goes through all.
-  bool is_in_strip(NodeId index) const {
-    return source_.op(index) == Op::add && std::ranges::any_of(source_.operands(index), [&](NodeId operand) {
-             return (source_.op(operand) == Op::multiply && has_loop(operand)) || is_in_strip(operand);
+  bool is_in_strip(NodeId index, int depth = kDeepest) const {
+    return source_.op(index) == Op::add && depth > 0 &&
+           std::ranges::any_of(source_.operands(index), [&](NodeId operand) {
+             return (source_.op(operand) == Op::multiply && has_loop(operand)) ||
+                    is_in_strip(operand, depth - 1);
            });
   }
   /// The bytes that the loops around a store write through it, or one of them.
