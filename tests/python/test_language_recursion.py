@@ -1,5 +1,6 @@
 """Functions that call themselves or each other, against CPython: the rows of docs/language.md on recursion."""
 
+import dataclasses
 import sys
 
 import numpy as np
@@ -436,6 +437,130 @@ def test_recursion_changes_containers():
     check(to_list, 3, [])
     check(to_list, 3, [1, 2])
     check(remembered, 30)
+
+
+@dataclasses.dataclass(eq=False)
+class Sample:
+    """An array and a number."""
+
+    w: np.ndarray
+    s: float
+
+
+def put_number(a, n):
+    if n <= 0:
+        a["s"] = a["s"] + 7.0
+        return 0
+    return put_number(a, n - 1)
+
+
+def put_second(a, n):
+    if n <= 0:
+        a[1] = a[1] + 7.0
+        return 0
+    return put_second(a, n - 1)
+
+
+def put_attribute(a, n):
+    if n <= 0:
+        a.s = a.s + 7.0
+        return 0
+    return put_attribute(a, n - 1)
+
+
+def it(a, n):
+    return a if n <= 0 else it(a, n - 1)
+
+
+def number_of(a, n):
+    return a["s"] if n <= 0 else number_of(a, n - 1)
+
+
+def grow(a, n):
+    if n > 0:
+        a.append(float(n))
+        grow(a, n - 1)
+
+
+def add_to_first(a, b, n):
+    if n <= 0:
+        return b
+    a["s"] = a["s"] + float(n)
+    return add_to_first(b, a, n - 1)
+
+
+def put_inside(a, n):
+    if n <= 0:
+        a[0]["s"] = 5.0
+        return 0
+    return put_inside(a, n - 1)
+
+
+def sample(s):
+    return {"w": np.arange(3.0) + s, "s": s}
+
+
+def test_recursion_on_several_containers_of_the_caller():
+    """Each call changes and returns what it is passed: the caller's containers stay which they are."""
+
+    def both(put):
+        def called(p, q, n):
+            put(p, n)
+            put(q, n)
+            return q
+
+        return called
+
+    def alone(p, q, n):
+        put_number(p, n)
+        if n > 1:
+            put_number(q, n)
+        return q, number_of(p, n), number_of(q, n)
+
+    def own_beside(p, q, n):
+        own = {"w": p["w"] + 1.0, "s": 2.0}
+        put_number(p, n)
+        put_number(own, n)
+        put_number(q, n)
+        put_number(own, n)
+        own["w"] += 1.0
+        return own, q
+
+    def arrays_inside(p, q, n):
+        it(p, n)["w"] += 1.0
+        it(q, n)["w"] += 5.0
+        return it(q, n), it(p, n), it(q, n) is q, it(p, n) is q
+
+    def in_turn(p, q, n):
+        return add_to_first(p, q, n), add_to_first(q, p, 2), add_to_first(p, p, n)
+
+    def held(p, q, n):
+        first, second = [p], [q]
+        put_inside(first, n)
+        put_inside(second, n)
+        return second, first
+
+    def of_inner_functions(p, q, n):
+        def putting(d):
+            def put(n):
+                if n <= 0:
+                    d["s"] = 5.0
+                    return 0
+                return put(n - 1)
+
+            return put
+
+        putting(p)(n)
+        putting(q)(n)
+        return q
+
+    for n in (0, 3):
+        for function in (both(put_number), alone, own_beside, arrays_inside, in_turn, held, of_inner_functions):
+            check(function, sample(1.0), sample(3.0), n)
+        check(both(put_second), [1.0, 2.0], [7.0, 3.0], n)
+        check(both(put_second), [np.arange(3.0), 2.0], [np.arange(3.0), 3.0], n)
+        check(both(put_attribute), Sample(np.arange(3.0), 2.0), Sample(np.arange(3.0), 3.0), n)
+        check(both(grow), [1.0, 2.0], [3.0], n)
 
 
 TABLE = np.array([3.0, 1.0, 4.0, 1.0, 5.0])

@@ -111,17 +111,14 @@ std::vector<size_t> slots_of_arguments(Tracer& t, const State& entry) {
 
 /// Notes what can be demanded if a parameter has to be known when compiling.
 void trace_parameter(Tracer& t, Routine& routine, uint32_t parameter, NodeId operand) {
-  const auto known = t.scalar_arguments.find(operand.index);
-  if (known != t.scalar_arguments.end()) routine.scalar_arguments[parameter] = known->second;
   const auto named = t.named_arguments.find(operand.index);
   if (named != t.named_arguments.end()) routine.named_arguments[parameter] = named->second;
+  const std::optional<NeedsFact> source = source_of(t, operand, t.here);
+  if (source && source->site.empty()) routine.scalar_arguments[parameter] = source->argument;
   if (!routine.is_exact) return;
   const auto measured = t.unmeasured.find(operand.index);
   if (measured != t.unmeasured.end()) routine.unmeasured[parameter] = measured->second;
-  const std::optional<NeedsFact> source = source_of(t, operand, t.here);
-  if (!source) return;
-  if (source->site.empty()) routine.scalar_arguments[parameter] = source->argument;
-  else routine.loop_indices[parameter] = source->site;
+  if (source && !source->site.empty()) routine.loop_indices[parameter] = source->site;
 }
 
 /// A location in a routine, as inlined at the call that is being evaluated.

@@ -138,7 +138,7 @@ size_t values_in(const State& state) {
 /// A routine is passed more than was known; no entry: all facts about it are dropped.
 [[noreturn]] void widen_routine(Routine& routine, std::optional<State> entry);
 Value returned(Tracer& t, const Routine& routine, const Passed& passed, std::span<const NodeId> operands,
-               std::span<const NodeId> results);
+               std::span<const NodeId> results, nb::handle node);
 
 }  // namespace
 
@@ -237,17 +237,22 @@ Passed passed(const Tracer& t, const std::map<std::string, Value>& arguments,
 
 namespace {
 
-/// Static parts and types: numbers and arrays by their types, containers by their kinds.
+/// Static parts and types: numbers and arrays by their types, containers by their kinds, those of the
+/// caller's, at any depth, by which they are: where they are stored and returned depends on that.
 State key_of_passed(const Tracer& t, const State& passed) {
   State key;
+  std::set<uint32_t> arguments;
   for (const auto& [name, value] : passed.locals) {
     key.locals.emplace(name, kind_of_value(value).key(t, value));
-    const auto it = passed.heap.find(object_of(value));
-    if (it == passed.heap.end()) continue;
-    HeapObject& object = key.heap[it->first];
-    object.type = it->second.type;
-    object.type_of = it->second.type_of;
-    object.is_mapping = it->second.is_mapping;
+    arguments.insert(object_of(value));
+  }
+  for (const auto& [id, object] : passed.heap) {
+    if (!arguments.contains(id) && object.argument < 0) continue;
+    HeapObject& kept = key.heap[id];
+    kept.type = object.type;
+    kept.type_of = object.type_of;
+    kept.is_mapping = object.is_mapping;
+    kept.argument = object.argument;
   }
   return key;
 }
@@ -259,7 +264,8 @@ bool is_same_call(const State& a, const State& b) {
   return std::ranges::equal(a.locals, b.locals, is_same) &&
          std::ranges::equal(a.heap, b.heap, [](const auto& x, const auto& y) {
            return x.first == y.first && x.second.type == y.second.type &&
-                  x.second.type_of.is(y.second.type_of) && x.second.is_mapping == y.second.is_mapping;
+                  x.second.type_of.is(y.second.type_of) && x.second.is_mapping == y.second.is_mapping &&
+                  x.second.argument == y.second.argument;
          });
 }
 
@@ -551,7 +557,7 @@ Value call_routine(Tracer& t, Routine& routine, const std::map<std::string, Valu
       throw Diverged{};
     }
     const auto values = std::span(results).subspan(catches ? 1 : 0);
-    const Value value = returned(t, routine, given, operands, values);
+    const Value value = returned(t, routine, given, operands, values, node);
     return routine.reports ? raised_or_result(t, routine, value) : value;
   };
   if (!catches) return taken();
@@ -561,9 +567,26 @@ Value call_routine(Tracer& t, Routine& routine, const std::map<std::string, Valu
   });
 }
 
+/// An object as a routine leaves it. One that was passed keeps what does not change.
+void store_changed(Tracer& t, uint32_t number, HeapObject changed, nb::handle node) {
+  const auto known = t.state.heap.find(number);
+  if (known == t.state.heap.end()) {
+    t.state.heap.emplace(number, std::move(changed));
+    return;
+  }
+  HeapObject& own = known->second;
+  const auto equal = [](const Value& x, const Value& y) { return same(x, y); };
+  if (!std::ranges::equal(own.values, changed.values, equal)) will_change(t, number, node);
+  own.values = std::move(changed.values);
+  own.keys = std::move(changed.keys);
+  own.element = std::move(changed.element);
+  own.conflict = std::move(changed.conflict);
+  own.given_away = changed.given_away;
+}
+
 /// Updates the state from a routine's results: objects that it has changed or made.
 Value returned(Tracer& t, const Routine& routine, const Passed& passed, std::span<const NodeId> operands,
-               std::span<const NodeId> results) {
+               std::span<const NodeId> results, nb::handle node) {
   State exit = *routine.exit;
   const auto outer = [&](NodeId parameter) { return operands[parameter.index]; };
   for (auto& [name, value] : exit.locals) value = with_nodes(value, outer);
@@ -584,7 +607,7 @@ Value returned(Tracer& t, const Routine& routine, const Passed& passed, std::spa
   const Renumber array = [&](uint32_t id) { return actual(id, kFormalArray, passed.arrays, routine.arrays); };
   for (auto& [id, changed] : exit.heap) {
     for (Value& value : changed.values) value = renumbered(value, object, array);
-    t.state.heap[object(id)] = std::move(changed);
+    store_changed(t, object(id), std::move(changed), node);
   }
   for (const auto& [formal, id] : made) {
     const auto type = routine.makings.classes.find(formal);
