@@ -5,7 +5,7 @@ import dataclasses
 import ingot
 import numpy as np
 import pytest
-from carried_programs import SHAPES, Program, argument
+from carried_programs import SHAPES, Pair, Program, argument
 from ingot import optimize
 from support import check, copied, difference, identities, jitted, outcome, refused
 
@@ -221,6 +221,60 @@ def test_changes_of_what_may_be_the_callers_are_refused():
     check(changed_before, argument("dict"), 2)
 
 
+def test_changes_of_recursive_functions_are_refused_where_they_may_be_seen():
+    """What a recursive function changes is not read under another name that may be the same object."""
+
+    def put_in_dict(d, n):
+        if n > 0:
+            d["w"] = d["w"] + float(n)
+            put_in_dict(d, n - 1)
+
+    def dict_after(p, n, c):
+        q = {k: p[k] * 0.5 for k in p} if n > c.sum() else p
+        put_in_dict(p, n)
+        return q["w"]
+
+    def put_in_list(d, n):
+        if n > 0:
+            d[0] = d[0] + float(n)
+            put_in_list(d, n - 1)
+
+    def list_after_loop(p, n, c):
+        q = p
+        while q[0].sum() > c.sum():
+            q = [q[0] * 0.5, q[1]]
+        put_in_list(p, n)
+        return q[0]
+
+    def put_in_instance(d, n):
+        if n > 0:
+            d.w = d.w + float(n)
+            put_in_instance(d, n - 1)
+
+    def instance_after(p, n, c):
+        q = Pair(p.w * 0.5, p.b) if n > c.sum() else p
+        ingot.jit(put_in_instance)(p, n)
+        return q.w
+
+    one = "that may be one that has been changed under another name"
+    refused(dict_after, argument("dict"), 3, np.array([8]), words=one)
+    refused(list_after_loop, argument("list"), 3, np.array([8]), words=one)
+    refused(instance_after, argument("instance"), 3, np.array([8]), words="an instance that paths disagree about")
+
+    def add_in_place(d, n):
+        if n > 0:
+            d["w"] += float(n)
+            add_in_place(d, n - 1)
+
+    def seen(p, n, c):
+        q = {"w": p["w"] + 100.0, "b": p["b"]} if n > c.sum() else p
+        add_in_place(p, n)
+        return q
+
+    for c in (1, 8):
+        check(seen, argument("dict"), 3, np.array([c]))
+
+
 def test_what_may_be_one_object_or_two_is_refused():
     def both(p, n):
         q = {k: p[k] + 1.0 for k in p}
@@ -277,6 +331,16 @@ def test_a_condition_that_is_known_decides():
 
     check(put, argument("dict"), True)
     check(put, argument("dict"), False)
+
+    def put_after(p, n, c):
+        for _ in range(n):
+            if c:
+                p = {"w": p["w"] * 0.5, "b": p["b"]}
+        p["w"] = p["w"] + 1.0
+        return p
+
+    check(put_after, argument("dict"), 2, False)
+    refused(put_after, argument("dict"), 2, True, words="changing a dict that is another one on another path")
 
     def halves(p, n):
         return p if n == 0 else halves({k: p[k] * 0.5 for k in p}, n - 1)

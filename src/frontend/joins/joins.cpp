@@ -89,12 +89,15 @@ void leave_to(Tracer& t, Target& target, Value value) {
 
 namespace {
 
+/// How often paths are compared for objects that are joined: an object joined on one path may lead to others.
+constexpr int kMostRounds = 8;
+
 /// Objects of the paths that become one, in the states of all of them.
 void join_objects(Tracer& t, std::vector<Edge>& edges) {
   for (size_t i = 1; i < edges.size(); ++i)
     align(t, edges[0].state, edges[0].value, edges[i].state, edges[i].value);
   bool is_new = true;
-  for (int round = 0; is_new && round < 8; ++round) {
+  for (int round = 0; is_new && round < kMostRounds; ++round) {
     is_new = false;
     for (size_t i = 1; i < edges.size(); ++i)
       is_new |= join_objects(t, edges[0].state, edges[0].value, edges[i].state, edges[i].value);

@@ -125,11 +125,18 @@ class Joining {
     const uint32_t cell = t_.facts.next_object++;
     HeapObject x = copy_of(a_, one, cell, made_a_);
     HeapObject y = copy_of(b_, other, cell, made_b_);
-    x.joined = y.joined = share(why_unchanged(x.type));
+    x.joined = y.joined = why_one_of(one, other);
     for (size_t i = 0; i < x.values.size(); ++i) visit(x.values[i], y.values[i]);
     made_a_.emplace(number, std::move(x));
     made_b_.emplace(number, std::move(y));
     return number;
+  }
+
+  /// Why a pair is not changed: with what decides it, where a path before has found that.
+  std::shared_ptr<const Conflict> why_one_of(uint32_t one, uint32_t other) const {
+    for (const HeapObject* from : {object_in(a_, one), object_in(b_, other)})
+      if (from->joined != nullptr && from->joined->has_source()) return from->joined;
+    return share(why_unchanged(object_in(a_, one)->type));
   }
 
   static HeapObject copy_of(const State& state, uint32_t id, uint32_t cell,

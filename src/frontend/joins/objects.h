@@ -24,9 +24,6 @@ bool may_be_same(const Tracer& t, uint32_t a, uint32_t b);
 void need_known_identity(Tracer& t, uint32_t a, uint32_t b, nb::handle node);
 /// Whether one of a state's objects is a joined one.
 bool has_joined(const State& state);
-/// Makes the path known that decides which of several a joined object is, if that can be known: before such
-/// an object is refused.
-void need_path(Tracer& t, const HeapObject& object, nb::handle node);
 /// Makes the path known that decides which of several a joined object is, if it can be, before such an object
 /// is refused.
 void need_path(Tracer& t, const HeapObject& object, nb::handle node);
