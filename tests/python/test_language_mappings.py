@@ -402,6 +402,23 @@ def test_sets_of_tuples_that_paths_make_are_refused_or_right():
     assert result == common()
 
 
+def test_nans_in_views():
+    nan = float("nan")
+    assert jitted(lambda d, x: ((1, x) in d.items(), len(d.items() & [(1, x)])))({1: nan}, nan) == (False, 0)
+    for function in (lambda d, x: len(d.keys() | [x]), lambda d, x: len(d.items() - [(1, x)])):
+        with pytest.raises(ingot.TypeChangeError, match="a NaN in a set"):
+            jitted(function)({1.0: 2.0}, nan)
+
+
+def test_keys_of_items_have_to_be_hashable():
+    for d in ({}, {1: 1}, {"a": 1}):
+        check(lambda d: ([1], 1) in d.items(), d)
+        check(lambda d: (([1], 2), 1) in d.items(), d)
+        check(lambda d: ({}, 1) in d.items(), d)
+        check(lambda d: ([1],) in d.items(), d)
+    check(lambda d, k: (("a", 1) in d.items(), ("b", k) in d.items(), ("a", k) in d.items()), {"a": 1}, 2)
+
+
 def test_views_with_what_is_not_known_are_refused():
     refused(lambda d, numbers: d.keys() | numbers, {"a": 1}, {1, 2}, words="an element of a set that is not known when compiling")
     refused(lambda d, frozen: frozen & d.keys(), {1: 2}, frozenset({1, 7}), words="a frozenset that is made of one")

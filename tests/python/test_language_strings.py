@@ -184,6 +184,9 @@ def test_what_is_unrolled_has_one_budget():
 
 def test_strings_have_attributes_and_are_members():
     check(lambda s: (hasattr(s, "upper"), hasattr(s, "other"), hasattr(1.5, "real"), hasattr((1,), "append")), "text")
+    check(lambda d: hasattr(d, name="w"), [1.0])
+    check(lambda d: hasattr(d, **{"name": "w"}), {"a": 1.0})
+    check(lambda d: hasattr(d), [1.0])
     check(lambda d, q: (q in d, q in d.keys(), q in d.values(), (q, 1) in d.items(), "b" not in d.keys()), {"a": 1, "c": 2}, "a")
     check(lambda groups: ("..." in groups, "a" in [q for q in ",".join(groups).split(",")]), ("a", "..."))
 

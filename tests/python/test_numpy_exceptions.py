@@ -143,6 +143,13 @@ def test_copies_into_what_cannot_be_written():
     check(lambda x, v: np.place(x, x > 1, v), INTS, np.array([1.5]))
 
 
+def test_clip_names_all_shapes():
+    check(lambda x: np.clip(x, [0, 1], [2, 3]), np.ones(3))
+    check(lambda x, low: np.clip(x, low, 2.0), np.ones((2, 3)), np.ones(2))
+    check(lambda x, high: np.clip(x, 1, high), np.ones(3, int), np.ones(2, int))
+    check(lambda x, out: np.clip(x, 1, 2, out=out), np.ones(3), np.ones(2))
+
+
 def test_clip_wants_both_bounds_or_none():
     check(lambda x: np.clip(x, a_min=0), LINE)
     check(lambda x: np.clip(x, a_min=0, min=1), LINE)

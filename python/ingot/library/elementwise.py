@@ -11,6 +11,7 @@ from .._errors import TypeChangeError
 from . import primitives
 from .registry import implements
 from .shapes import need_castable, output
+from .ufuncs import need_one_shape
 
 
 def finished(result: Any, out: Any, where: Any, name: str) -> Any:
@@ -224,6 +225,10 @@ def between(a: Any, low: Any, high: Any, out: Any) -> Any:
         return np.maximum(x, low, out=out)
     low = np.asarray(low) if isinstance(low, (list, tuple)) else low
     high = np.asarray(high) if isinstance(high, (list, tuple)) else high
+    if out is not None:
+        need_one_shape((x, low, high, out))
+    elif np.ndim(low) > 0 or np.ndim(high) > 0:
+        need_one_shape((x, low, high))
     x = x.astype(np.result_type(x, low, high))
     return finished(np.minimum(np.maximum(x, low), high), out, True, "clip")
 

@@ -31,9 +31,13 @@ def all_(iterable: Any, /) -> bool:
 
 
 @implements(hasattr)
-def has_attribute(obj: Any, name: Any, /) -> bool:
+def has_attribute(*args: Any, **options: Any) -> bool:
+    if len(options) > 0:
+        raise TypeError("hasattr() takes no keyword arguments")
+    if len(args) != 2:
+        raise TypeError(f"hasattr expected 2 arguments, got {len(args)}")
     try:
-        getattr(obj, name)
+        getattr(args[0], args[1])
     except AttributeError:
         return False
     return True

@@ -3,6 +3,7 @@
 #include "frontend/kinds/dicts.h"
 #include "frontend/kinds/list_buffers.h"
 #include "frontend/kinds/sequences.h"
+#include "frontend/kinds/sets.h"
 #include "frontend/kinds/value_kind.h"
 #include "frontend/tracer/evaluate.h"
 
@@ -63,6 +64,9 @@ class ViewKind final : public ValueKind {
       return kind_of_value(dict).contains(t, dict, wanted, node);
     }
     if (wanted.is<Array>()) return std::nullopt;
+    const Tuple* item = wanted.as<Tuple>();
+    if (is_like_set(value) && item != nullptr && item->members.size() == 2)
+      need_hashable(t, item->members[0], node);
     return is_among(t, *elements(t, value, node), wanted, node);
   }
   std::optional<bool> known_truth(Tracer& t, const Value& value) const override {
