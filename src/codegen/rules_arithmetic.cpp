@@ -47,8 +47,8 @@ Value* quotient_of_words(const RuleArguments& a, Value* dividend, Value* divisor
 }
 
 /// CPUs divide no vectors of integers. By a constant, they multiply by its reciprocal (LLVM finds it), of up
-/// to 32 bits. The quotient in floating point, rounded to zero, is exact as long as the significand has 8 bits
-/// more than the integers.
+/// to 32 bits. The quotient in floating point, rounded to zero, is exact as long as the significand has 8
+/// bits more than the integers.
 Value* lane_quotient(const RuleArguments& a, Value* divisor) {
   Builder& b = a.b;
   const unsigned bits = a.type()->getScalarSizeInBits();

@@ -703,7 +703,7 @@ def test_loops_over_links_of_given_instances_are_refused():
     assert second(first) == 1 and second(first.next) == 1 and len(second.specialisations) == 2
 
 
-def test_loops_that_choose_a_given_instance_are_refused():
+def test_loops_that_choose_a_given_instance():
     @ingot.jitclass([("value", ingot.float64)])
     class Point:
         def __init__(self, value):
@@ -721,7 +721,9 @@ def test_loops_that_choose_a_given_instance_are_refused():
             point = a
         return 0.0 if point is None else point.value
 
-    for function, arguments in ((last, (Point(1.0), Point(2.0), 3)), (first_or_none, (Point(1.0), 3))):
+    for n in (0, 1, 2, 3):
+        assert ingot.jit(last)(Point(1.0), Point(2.0), n) == last(Point(1.0), Point(2.0), n)
+    for function, arguments in ((first_or_none, (Point(1.0), 3)),):
         with pytest.raises(ingot.UnsupportedError, match="keep the attributes in arrays and choose an index, or make the instances") as refused:
             ingot.jit(function)(*arguments)
         assert "linked" not in str(refused.value)

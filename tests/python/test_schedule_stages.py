@@ -509,7 +509,7 @@ def test_arrays_of_stages_are_no_larger_than_what_is_read():
 def test_inline_stages_that_become_too_much_code():
     lines = ["def f(a):"]
     for k in range(7):
-        lines += [f"    with ingot.loop('y{k}', 'x{k}'):", f"        a = a[:-1, :-1] + a[1:, :-1] * 2 + a[:-1, 1:] * 3 + a[1:, 1:]"]
+        lines += [f"    with ingot.loop('y{k}', 'x{k}'):", "        a = a[:-1, :-1] + a[1:, :-1] * 2 + a[:-1, 1:] * 3 + a[1:, 1:]"]
     lines += ["    with ingot.loop('y', 'x'):", "        return a * 2"]
     text = "\n".join(lines) + "\n"
     linecache.cache["too much.py"] = (len(text), None, text.splitlines(True), "too much.py")
