@@ -39,7 +39,7 @@ void add_to(Sum& sum, const ir::Function& f, NodeId index) {
   if (f.is_constant(index)) {
     sum.known += number(index);
   } else if (sum.terms.size() < kMostTerms && f.op(index) == ir::Op::add) {
-    for (NodeId operand : f.operands(index)) add_to(sum, f, operand);
+    for (const NodeId operand : f.operands(index)) add_to(sum, f, operand);
   } else if (f.op(index) == ir::Op::subtract && f.is_constant(f.operand(index, 1))) {
     add_to(sum, f, f.operand(index, 0));
     sum.known -= number(f.operand(index, 1));
@@ -195,10 +195,11 @@ Value* LaneBody::load_column(NodeId id, llvm::Type* number, const LaneAddress& a
   for (unsigned lane = 0; lane < lanes_.width; ++lane) {
     Value* const row = moved(first, b_.getInt64(lane), address.step);
     rows.push_back(b_.CreateAlignedLoad(piece, row, llvm::Align(1)));
-    if (ahead != nullptr)
+    if (ahead != nullptr) {
       b_.CreateIntrinsic(
           llvm::Intrinsic::prefetch, {row->getType()},
           {b_.CreateGEP(b_.getInt8Ty(), row, ahead), b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
+    }
   }
   std::vector<Value*> vectors;
   for (unsigned i = 0; i < kTogether; ++i) {
@@ -225,7 +226,7 @@ bool LaneBody::store_column(NodeId id, const LaneAddress& address, uint64_t size
   const auto own = static_cast<uint64_t>(last - together.begin());
   Value* const first = b_.CreateGEP(b_.getInt8Ty(), address.base, b_.getInt64(-(own * size)));
   std::vector<Value*> columns;
-  for (NodeId store : together) columns.push_back(widen(parts(source_.operands(store).back()))[0]);
+  for (const NodeId store : together) columns.push_back(widen(parts(source_.operands(store).back()))[0]);
   const std::vector<Value*> vectors = transposed(b_, std::move(columns));
   for (unsigned lane = 0; lane < lanes_.width; ++lane) {
     llvm::SmallVector<int, 64> order;

@@ -95,9 +95,10 @@ class BoxStep : public Rewriter {
       std::optional<Bounds> all;
       for (const NodeId load : read().loads) {
         const auto own = bounds.of(source_.operand(load, 1 + axis));
-        if (!own)
+        if (!own) {
           refuse("of which it reads some at an index that is no sum of those of the loops inside",
                  "name a loop in which the index is known");
+        }
         all = all ? bounds.either(std::move(*all), *own) : *own;
       }
       const NodeId length = b_.length(use(read().view), static_cast<int>(axis));

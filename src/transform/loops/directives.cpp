@@ -313,9 +313,10 @@ class Follower {
   /// The loop of a name, of which there may be one alone.
   NodeId only_loop(const std::string& name) const {
     const Nodes loops = loops_named(*f_, name);
-    if (loops.size() > 1)
+    if (loops.size() > 1) {
       refuse_directive(*f_, loops[1], "a stage at the loop " + quoted(name) + ", of which there are several,",
                        "move stages first, and write out iterations then");
+    }
     return loops[0];
   }
   std::string name_now(const std::string& name) const {
@@ -324,9 +325,10 @@ class Follower {
   }
   /// The loop in whose iterations a stage is kept that is computed in `at`.
   NodeId stored_in(const std::string& stage, NodeId at) const {
-    for (const Directive& each : module_.directives)
+    for (const Directive& each : module_.directives) {
       if (each.kind == Kind::StoreAt && name_now(each.loops[0]) == stage && is_there(name_now(each.loops[1])))
         return only_loop(name_now(each.loops[1]));
+    }
     return at;
   }
   void follow_compute_at(const std::string& stage, const std::string& at) {
@@ -354,10 +356,11 @@ class Follower {
     const bool is_computed = std::ranges::any_of(module_.directives, [&](const Directive& each) {
       return each.kind == Kind::ComputeAt && name_now(each.loops[0]) == stage;
     });
-    if (!is_computed)
+    if (!is_computed) {
       refuse_directive(*f_, loops_named(*f_, stage)[0],
                        "the stage " + quoted(stage) + " stored in a loop and computed in none,",
                        "add where it is computed: `compute_at(...)`");
+    }
   }
   /// Refuses a step for a loop for which another one has chosen how it runs.
   void refuse_chosen(const std::string& name, const std::string& what) const {

@@ -127,27 +127,30 @@ class StageFinder {
       const ir::Effects own = ir::info(f_.op(node)).effects;
       const ir::Effects allowed = ir::effect::Read | ir::effect::Write | ir::effect::Allocate;
       if (own.any(ir::effect::Control) || f_.op(node) == Op::exit_) return;
-      if ((own.bits & ~allowed.bits) != 0)
+      if ((own.bits & ~allowed.bits) != 0) {
         refuse(node,
                own.any(ir::effect::Raise) ? "which may raise at {}" : "which does more at {} than compute",
                "do that in a loop of its own");
+      }
       if (!own.any(ir::effect::Write)) return;
       if (f_.op(node) != Op::store)
         refuse(node, "which does more at {} than compute elements", "do that in a loop of its own");
       if (is_own(f_.operand(node, 0))) return;
       const NodeId memory = memory_of(f_, f_.operand(node, 0));
-      if (f_.op(memory) != Op::alloc || f_.type(memory) != Type::buffer(ir::Space::Host))
+      if (f_.op(memory) != Op::alloc || f_.type(memory) != Type::buffer(ir::Space::Host)) {
         refuse(node, "which writes at {} into an array that the function has not made",
                "write it into a new array: `np.empty(...)`");
+      }
       if (stage_.alloc && stage_.alloc != memory)
         refuse(node, "which writes a second array at {}", "compute each array in loops of its own");
       stage_.alloc = memory;
       stage_.stores.push_back(node);
     });
     if ((ir::effects_of(f_, stage_.nest).bits & ir::effect::Exit.bits) != 0 ||
-        f_.result_count(stage_.nest) > 0)
+        f_.result_count(stage_.nest) > 0) {
       refuse(stage_.nest, "which carries a value, or is left early, at {}",
              "carry values in loops inside it");
+    }
     if (!stage_.alloc)
       refuse(stage_.nest, "which computes no array at {}", "name the loop that computes an array");
     for (const NodeId user : uses_.of(stage_.alloc)) {
@@ -160,10 +163,11 @@ class StageFinder {
     for (const NodeId view : stage_.views) {
       for (const NodeId user : uses_.of(view)) {
         const bool is_element = f_.op(user) == Op::load || f_.op(user) == Op::store;
-        if (!is_element || std::ranges::count(f_.operands(user), view) != 1 || f_.operand(user, 0) != view)
+        if (!is_element || std::ranges::count(f_.operands(user), view) != 1 || f_.operand(user, 0) != view) {
           refuse(user,
                  f_.op(user) == Op::return_ ? "whose array is returned" : "whose array is given away at {}",
                  kAdvice);
+        }
         if (f_.encloses(stage_.nest, user)) continue;
         (f_.op(user) == Op::load ? stage_.loads : others_).push_back(user);
       }
@@ -226,9 +230,10 @@ class StageFinder {
   /// Finds the loops whose iterations have elements of their own.
   void find_axes() {
     Nodes accesses = stage_.stores;
-    for (const NodeId view : stage_.views)
+    for (const NodeId view : stage_.views) {
       for (const NodeId user : uses_.of(view))
         if (f_.op(user) == Op::load && f_.encloses(stage_.nest, user)) accesses.push_back(user);
+    }
     std::set<NodeId> taken;
     NodeId hindrance;
     bool any = false;
@@ -269,9 +274,10 @@ class StageFinder {
     }
     if (!any && hindrance)
       refuse(hindrance, "which keeps {} from one iteration to the next", "compute each element anew");
-    if (!any)
+    if (!any) {
       refuse(stage_.stores[0], "which writes {} at other indices than those of its loops",
              "write `array[i, j] = ...` in loops over `i` and `j`, and arrange them after this step");
+    }
   }
 
   NodeId ancestor(RegionId home, NodeId node) const {
@@ -301,23 +307,28 @@ class StageFinder {
     std::map<ptrdiff_t, Nodes> readers;
     for (const NodeId load : stage_.loads) readers[place(ancestor(home, load))].push_back(load);
     stage_.used = body[static_cast<size_t>(readers.rbegin()->first)];
-    for (const auto& [where, loads] : readers)
+    for (const auto& [where, loads] : readers) {
       if (body[static_cast<size_t>(where)] != stage_.used)
         find_version(body[static_cast<size_t>(where)], loads);
-    for (const NodeId other : others_)
-      if (!f_.encloses(stage_.computed, other) || f_.encloses(own, other))
+    }
+    for (const NodeId other : others_) {
+      if (!f_.encloses(stage_.computed, other) || f_.encloses(own, other)) {
         refuse(other, "whose array is written at {}, too",
                "write all of it in one nest: begin with `np.empty(...)`");
+      }
+    }
     if (readers.begin()->first <= place(stage_.computed))
       refuse(stage_.loads[0], "whose array is read at {}, not after it", kAdvice);
     if (stage_.computed != stage_.nest && f_[stage_.nest].parent != f_.region(stage_.computed, 0) &&
         f_[stage_.nest].parent != f_.region(stage_.computed, 1))
       refuse(stage_.nest, "which runs at {} under several conditions", "compute it without them");
     find_from_around();
-    for (RegionId at = home; at != f_[stage_.alloc].parent; at = f_[f_[at].owner].parent)
-      if (ir::is_loop(f_.op(f_[at].owner)))
+    for (RegionId at = home; at != f_[stage_.alloc].parent; at = f_[f_[at].owner].parent) {
+      if (ir::is_loop(f_.op(f_[at].owner))) {
         refuse(stage_.alloc, "whose array is made at {}, outside of a loop around both",
                "make it where it is computed");
+      }
+    }
   }
 
   /// Of a node that reads the array before the one that reads it last: it has to be a version of a stage that

@@ -114,28 +114,32 @@ class StageWriter : public Rewriter {
 
   /// Finds the regions that are versions without the loop, and refuses what reads the array around it.
   void find_path() {
-    if (!source_.encloses(stage_.used, at_) && stage_.used != at_)
+    if (!source_.encloses(stage_.used, at_) && stage_.used != at_) {
       refuse(at_,
              "the stage " + quoted(stage_.name) + " computed in " + quoted(ir::loop_name(source_, at_)) +
                  ", which is not in the nest that reads it,",
              "name a loop that holds what reads it");
-    if (stored_ != at_ && !source_.encloses(stored_, at_))
+    }
+    if (stored_ != at_ && !source_.encloses(stored_, at_)) {
       refuse(at_,
              "the stage " + quoted(stage_.name) + " stored in " + quoted(ir::loop_name(source_, stored_)) +
                  ", which is no loop around " + quoted(ir::loop_name(source_, at_)) + ",",
              "store it in a loop around the one that it is computed in");
-    if (stored_ != at_)
+    }
+    if (stored_ != at_) {
       for (NodeId loop = at_; loop != stored_; loop = source_[source_[loop].parent].owner)
         if (ir::is_counted_loop(source_.op(loop))) in_order_.insert(loop);
+    }
     // Versions that hold no loop have all of the array before what reads it; so have nodes before the loop.
     bool is_in_loop = false;
     for (NodeId node = stage_.used; node != at_;) {
       if (!is_in_loop) nest_ = node;
       is_in_loop = is_in_loop || source_.op(node) != Op::if_;
       const RegionId region = region_to(node);
-      for (size_t i = 0; i < source_[node].region_count && !is_in_loop; ++i)
+      for (size_t i = 0; i < source_[node].region_count && !is_in_loop; ++i) {
         if (source_.region(node, i) != region && reads(source_.region(node, i)))
           whole_.insert(source_.region(node, i));
+      }
       NodeId next;
       for (const NodeId inner : source_.region_body(region)) {
         if (inner == at_ || source_.encloses(inner, at_)) next = inner;
