@@ -51,8 +51,8 @@ if(INGOT_CHECKED)
   target_compile_definitions(ingot_options INTERFACE INGOT_CHECKED=1)
 endif()
 if(INGOT_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # The instrumentation hides from it that a variant's members are set.
-  target_compile_options(ingot_options INTERFACE -Wno-maybe-uninitialized)
+  # The instrumentation hides from it that a variant's members are set, and what LLVM's own `new` has made.
+  target_compile_options(ingot_options INTERFACE -Wno-maybe-uninitialized -Wno-mismatched-new-delete)
 endif()
 foreach(sanitizer IN LISTS INGOT_SANITIZE)
   add_compile_options(-fsanitize=${sanitizer} -fno-sanitize-recover=all -fno-omit-frame-pointer)

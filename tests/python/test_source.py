@@ -34,9 +34,7 @@ print(f(2.0, 8))
 
 
 def _run(*arguments: str, text: str | None = None, **options) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments], check=False, input=text, capture_output=True, text=True, timeout=100, **options
-    )
+    done = subprocess.run([sys.executable, *arguments], check=False, input=text, capture_output=True, text=True, timeout=100, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -134,6 +132,48 @@ def test_lambdas_of_one_line():
     assert (ingot.jit(first)(2.0), ingot.jit(second)(2.0), ingot.jit(third)(2.0)) == (1.0, 3.0, 9.0)
 
 
+# fmt: off
+def test_lambdas_of_one_line_of_which_some_are_never_run():
+    """Code that Python leaves out does not shift what is next to it; nor does what runs first and is written last."""
+    x = np.arange(3.0)
+    map = ingot.parallel.map
+    gradient = lambda: ingot.grad(lambda a: a * a)(3.0) if False else ingot.grad(lambda a: a * a)(3.0)  # noqa: E731
+    fused = lambda k: ingot.fuse(lambda a: a * 5, lambda a: a + 1)(k) if False else ingot.fuse(lambda a: a * 2, lambda a: a + 1)(k)  # noqa: E731
+    mapped = lambda x: map(lambda a: a + 1, x) if __debug__ else map(lambda a: a + 1, x)  # noqa: E731
+    chosen = lambda: (lambda q: q * 2) if (lambda q: q)(False) else (lambda q: q * 3)  # noqa: E731
+    given = lambda f=(lambda q: q * 2), *, g=(lambda q: q * 5): (f, g, (lambda q: q * 3))  # noqa: E731
+    assert (gradient(), fused(3.0), ingot.jit(chosen())(1.0)) == (6.0, 7.0, 3.0)
+    np.testing.assert_array_equal(mapped(x), x + 1)
+    assert [ingot.jit(f)(1.0) for f in given()] == [2.0, 5.0, 3.0]
+# fmt: on
+
+
+def test_lambdas_of_code_that_is_compiled_twice():
+    """Python compiles what a `finally` does once for each way out."""
+
+    def made(flag):
+        try:
+            if flag:
+                return None
+        finally:
+            f = ingot.jit(lambda q: q * 2)
+        return f
+
+    assert made(False)(3.0) == 6.0
+
+
+@pytest.mark.parametrize("options", [[], ["-X", "no_debug_ranges"]])
+def test_lambdas_without_columns(options, tmp_path):
+    """Where Python keeps no columns, several functions of one line cannot be told from each other."""
+    file = tmp_path / "columns.py"
+    file.write_text(
+        "import ingot\nf = (lambda q: q * 2) if (lambda q: 0)(0) else (lambda q: q * 3)\ng = lambda q: q + 1\nprint(ingot.jit(g)(1.0))\nprint(ingot.jit(f)(1.0))\n"
+    )
+    done = subprocess.run([sys.executable, *options, file], capture_output=True, text=True, timeout=100)
+    assert done.stdout.split() == (["2.0"] if options else ["2.0", "3.0"])
+    assert not options or "UnsupportedError" in done.stderr
+
+
 def test_lambda_of_eval():
     function = eval("lambda x, y: x * 2 + y if x > y else np.sin(x)", {"np": np})
     assert ingot.jit(function)(3.0, 1.0) == 7.0
@@ -141,7 +181,9 @@ def test_lambda_of_eval():
 
 
 def test_generated_closure():
-    text = "def make(k):\n    @ingot.jit\n    def f(x):\n        total = k\n        for v in x:\n            total += v * k\n        return total\n    return f\n"
+    text = (
+        "def make(k):\n    @ingot.jit\n    def f(x):\n        total = k\n        for v in x:\n            total += v * k\n        return total\n    return f\n"
+    )
     make = _executed(text, "make")
     assert [make(k)(np.arange(4.0)) for k in (1.0, 2.0)] == [7.0, 14.0]
 

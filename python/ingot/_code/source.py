@@ -37,6 +37,8 @@ class _Definition(NamedTuple):
     """The name of the class around it, by which private names are distinguished; empty: there is none."""
     unit: int
     """The statement of the source that it is in."""
+    number: int
+    """Its place, from 1 on, in a walk over the source."""
 
 
 def first_line(node: Any) -> int:
@@ -44,23 +46,53 @@ def first_line(node: Any) -> int:
     return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
 
 
-def _definitions(tree: ast.Module) -> dict[_Key, list[_Definition]]:
-    """The functions of a source; one with decorators starts at the first of these, or at its `def`."""
-    found: dict[_Key, list[_Definition]] = {}
+def _name(node: Any) -> str:
+    return "<lambda>" if isinstance(node, ast.Lambda) else node.name
+
+
+def _walk(tree: ast.Module) -> Iterator[_Definition]:
+    """The functions of a source, in an order that is the same for each of its ASTs."""
+    number = 1
     waiting: list[tuple[Any, str, int]] = [(node, "", unit) for unit, node in enumerate(tree.body)]
     while waiting:
         node, owner, unit = waiting.pop()
-        if isinstance(node, ast.Lambda):
-            found.setdefault(("<lambda>", node.lineno), []).append(_Definition(node, owner, unit))
-        elif isinstance(node, ast.FunctionDef):
-            for line in {node.lineno, first_line(node)}:
-                found.setdefault((node.name, line), []).append(_Definition(node, owner, unit))
+        if isinstance(node, (ast.Lambda, ast.FunctionDef)):
+            yield _Definition(node, owner, unit, number)
+            number += 1
         elif isinstance(node, ast.ClassDef):
             waiting += [(part, node.name, unit) for part in node.body]
             waiting += [(part, owner, unit) for part in (*node.decorator_list, *node.bases, *node.keywords)]
             continue
         waiting += [(part, owner, unit) for part in ast.iter_child_nodes(node)]
+
+
+def _definitions(tree: ast.Module) -> dict[_Key, list[_Definition]]:
+    """The functions of a source; one with decorators starts at the first of these, or at its `def`."""
+    found: dict[_Key, list[_Definition]] = {}
+    for definition in _walk(tree):
+        node = definition.node
+        for line in {node.lineno, first_line(node)}:
+            found.setdefault((_name(node), line), []).append(definition)
     return found
+
+
+def _number(tree: ast.Module) -> None:
+    """Gives what is in a function the columns of its number, by which code that is made of it is known: what CPython compiles
+    depends on lines, and not on columns."""
+    numbers = {definition.node: definition.number for definition in _walk(tree)}
+    waiting: list[tuple[Any, int]] = [(tree, 0)]
+    while waiting:
+        node, column = waiting.pop()
+        if hasattr(node, "end_col_offset"):
+            node.col_offset = node.end_col_offset = column
+        body = frozenset(() if node not in numbers else node.body if isinstance(node.body, list) else (node.body,))
+        waiting += [(part, numbers[node] if part in body else column) for part in ast.iter_child_nodes(node)]
+
+
+def _number_of(code: types.CodeType) -> int:
+    """The number of the function that code was made of; 0: it does not show, as where Python keeps no columns."""
+    columns = {end for _, _, _, end in code.co_positions() if end}
+    return columns.pop() if len(columns) == 1 else 0
 
 
 def _by_place(codes: Iterable[types.CodeType]) -> dict[_Key, list[types.CodeType]]:
@@ -125,7 +157,7 @@ def _copied(value: Any) -> Any:
 
 def _settled(definition: _Definition, optimize: int, has_asserts: bool) -> Any:
     """The AST of a function that was compiled so; the same one for the same question."""
-    node, owner, _ = definition
+    node, owner = definition.node, definition.owner
     settled = _Settled(owner, optimize, has_asserts)
     known = node.__dict__.setdefault("_ingot_settled", {})
     key = (optimize, has_asserts)
@@ -179,11 +211,12 @@ class _Text:
         """The functions of a name and a line that are compiled to the code of `function`, and whether with asserts."""
         definitions = sorted(self._definitions.get(key, ()), key=lambda d: (d.node.lineno, d.node.col_offset))
         for imports, unit, is_rewritten in self._ways(definitions, function, is_part):
-            inside = [d for d in definitions if unit is None or d.unit == unit]
-            codes = sorted(self._codes(imports, unit, is_rewritten, level).get(key, ()), key=_start)
-            if len(inside) == len(codes):  # both come in the same order
-                pairs = zip(inside, codes)
-                yield from ((d, is_rewritten or level == 0) for d, code in pairs if same_code(code, function.__code__))
+            are_several = len(definitions) > 1
+            codes = self._codes(imports, unit, is_rewritten, level, are_several).get(key, ())
+            for definition in definitions:
+                own = [code for code in codes if not are_several or _number_of(code) == definition.number]
+                if any(same_code(code, function.__code__) for code in own):
+                    yield definition, is_rewritten or level == 0
 
     def _ways(self, definitions: list[_Definition], function: types.FunctionType, is_part: bool) -> Iterator[tuple[Any, ...]]:
         """How the source may have been compiled: after which imports, which statement of it, and whether by pytest."""
@@ -200,37 +233,38 @@ class _Text:
         if definitions and "@pytest_ar" in function.__globals__:
             yield (), None, True
 
-    def _codes(self, imports: tuple[Any, ...], unit: int | None, is_rewritten: bool, level: int) -> dict[_Key, list[types.CodeType]]:
-        """All code that is made in such a way; none where Python does not compile it."""
-        way = (imports, unit, is_rewritten, level)
+    def _codes(self, *way: Any) -> dict[_Key, list[types.CodeType]]:
+        """All code that is made in a way, from an AST with numbers or not; none where Python does not compile it."""
         if way not in self._compiled:
-            body = self._tree.body if unit is None else [self._tree.body[unit]]
+            imports, unit, is_rewritten, level, is_numbered = way
+            tree = self._rewritten() if is_rewritten else self._numbered if is_numbered else self._tree
+            body = tree.body if unit is None else [tree.body[unit]]
             if imports:
                 names = [ast.alias(name) for name in imports]
                 body = [ast.fix_missing_locations(ast.Import(names, lineno=1, col_offset=0)), *body]
-            tree = _rewritten(self.text, self._file) if is_rewritten else ast.Module(body, [])
             try:
                 with warnings.catch_warnings(action="ignore"):  # Python has reported them
-                    code = compile(tree, self._file, "exec", self._flags, dont_inherit=True, optimize=level)
+                    code = compile(ast.Module(body, []), self._file, "exec", self._flags, dont_inherit=True, optimize=level)
             except SyntaxError:  # `return` outside of a function, for example, in another statement
                 self._compiled[way] = {}
             else:
                 self._compiled[way] = _by_place(inner_codes(code))
         return self._compiled[way]
 
+    @functools.cached_property
+    def _numbered(self) -> ast.Module:
+        tree = _tree(self.text, self._file, self._flags & FUTURE)
+        _number(tree)
+        return tree
 
-def _rewritten(text: str, file: str) -> ast.Module:
-    """The AST of a file as pytest compiles it, with asserts whose messages say more."""
-    from _pytest.assertion.rewrite import rewrite_asserts
+    def _rewritten(self) -> ast.Module:
+        """The AST of a file as pytest compiles it, with asserts whose messages say more."""
+        from _pytest.assertion.rewrite import rewrite_asserts
 
-    tree = _tree(text, file)
-    rewrite_asserts(tree, text.encode(), file)
-    return tree
-
-
-def _start(code: types.CodeType) -> Any:
-    # What begins and ends a function is in column 0, up to column 0.
-    return min(((p[0], p[2]) for p in code.co_positions() if p[0] is not None and p[3]), default=(0, 0))  # type: ignore[type-var]
+        tree = _tree(self.text, self._file)
+        _number(tree)
+        rewrite_asserts(tree, self.text.encode(), self._file)
+        return tree
 
 
 def _tree(text: str, file: str, flags: int = 0) -> ast.Module:
