@@ -131,7 +131,7 @@ def kinds_of(f: Callable[..., Any], xs: Any, n: int, init: Any, is_called: bool 
         both = f(x, x)
         if init is not None:
             both = map_leaves(together, f(init, both), init)
-        return map_leaves(together, f(both, both), x)
+        return map_leaves(lambda last, before, first: together(together(last, before), first), f(both, both), both, x)
 
     for leaf in leaves_of(xs):
         if isinstance(leaf, np.ndarray) and leaf.ndim != 1:

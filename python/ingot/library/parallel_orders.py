@@ -463,7 +463,7 @@ def k_select(xs: Any, k: int) -> Any:
 
     Notes
     -----
-    The result does not depend on the number of threads.
+    The result does not depend on the number of threads. Which of 0.0 and -0.0 it has, which are equal, is not stated.
 
     Examples
     --------
@@ -620,7 +620,7 @@ def unique(xs: Any) -> Any:
 
     Notes
     -----
-    The result does not depend on the number of threads.
+    The result does not depend on the number of threads. Which of 0.0 and -0.0 it has, which are equal, is not stated.
 
     Examples
     --------

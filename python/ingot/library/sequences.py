@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -252,10 +253,10 @@ class reversed:
         return length_of(self.xs)
 
     def __getitem__(self, i: Any) -> Any:
-        return chosen(self.xs, from_end(i, length_of(self.xs)))
+        return chosen(self.xs, length_of(self.xs) - 1 - from_start(i, length_of(self.xs)))
 
     def __setitem__(self, i: Any, value: Any) -> None:
-        put_chosen(self.xs, from_end(i, length_of(self.xs)), value)
+        put_chosen(self.xs, length_of(self.xs) - 1 - from_start(i, length_of(self.xs)), value)
 
 
 class discarded:
@@ -354,7 +355,19 @@ def store(leaf: Any, i: Any, value: Any) -> None:
 
 def chosen(xs: Any, i: Any) -> Any:
     """The element at an index that a user gives, which may be out of bounds."""
+    if has_endless(xs) and len(lengths(xs)) > 0:
+        return element(xs, from_start(i, length_of(xs)))
     return map_leaves(lambda x: x[i], xs)
+
+
+def has_endless(xs: Any) -> bool:
+    """Whether a sequence that has no length of its own depends on the index."""
+    for leaf in leaves_of(xs):
+        if isinstance(leaf, (counting, random)):
+            return True
+        if isinstance(leaf, (transformed, zipped)) and len(lengths(leaf.xs)) == 0:
+            return True
+    return False
 
 
 def put_chosen(out: Any, i: Any, value: Any) -> None:
@@ -366,11 +379,12 @@ def store_chosen(leaf: Any, i: Any, value: Any) -> None:
     leaf[i] = value
 
 
-def from_end(i: Any, n: int) -> Any:
-    """An index of a sequence as one of the reversed one."""
-    if i < -n or i >= n:
-        raise IndexError(f"index {i} is out of bounds for {n} elements")
-    return -1 - i if i < 0 else n - 1 - i
+def from_start(i: Any, n: int) -> int:
+    """An index that a user gives, which is negative where it counts from the end."""
+    at = operator.index(i)
+    if at < -n or at >= n:
+        raise IndexError(f"index {at} is out of bounds for {n} elements")
+    return at + n if at < 0 else at
 
 
 def need_indices(index: Any) -> None:
