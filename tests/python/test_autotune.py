@@ -107,9 +107,9 @@ def test_short_calls_are_measured_when_they_are_warm():
     assert max(trial.seconds for trial in tuned.trials) < 20 * tuned.seconds
 
 
-@pytest.mark.parametrize("budget", [-1, math.nan])
+@pytest.mark.parametrize("budget", [-1, math.nan, "1", None])
 def test_budgets_are_checked(budget):
-    with pytest.raises(ValueError):
+    with pytest.raises((TypeError, ValueError), match="a budget is a number of seconds"):
         ingot.autotune(product, *given(), budget=budget)
 
 
@@ -128,6 +128,28 @@ def test_results_are_on_disk(tmp_path):
         return int(done.stdout)
 
     assert [trials(40), trials(40), trials(50), trials(100)] == [2, 0, 0, 2]
+
+
+def test_what_is_on_disk_is_tried(tmp_path):
+    """A helper that has changed may not allow any more what was found."""
+    text = (
+        "import numpy as np, ingot\n"
+        "def put(a, c, i, j): c[i, j] = {}\n"
+        "def f(a, c):\n    for j in range(a.shape[1]):\n        for i in range(a.shape[0]):\n            put(a, c, i, j)\n"
+        "a, c, expected = np.ones((300, 400)), np.zeros((300, 400)), np.zeros((300, 400))\n"
+        "tuned = ingot.autotune(f, a, c, schedules=[ingot.schedule().reorder('i', 'j')], budget=2.0)\n"
+        "tuned.function(a, c)\nf(a, expected)\n"
+        "print(len(tuned.trials), np.array_equal(c, expected))\n"
+    )
+
+    def found(value):
+        (tmp_path / "one.py").write_text(text.format(value))
+        done = subprocess.run([sys.executable, "one.py"], capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=100)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    assert found("a[i, j] * 2.0")[1] == "True"
+    assert found("a[i, j] + (c[i - 1, j + 1] if i > 0 and j + 1 < a.shape[1] else 0.0)")[1] == "True"
 
 
 def test_a_search_that_was_cut_off_is_not_the_last(tmp_path, monkeypatch):

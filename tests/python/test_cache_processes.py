@@ -4,6 +4,7 @@ import os
 import random
 import subprocess
 import sys
+import textwrap
 import time
 
 import pytest
@@ -106,3 +107,21 @@ def test_what_earlier_processes_found_out_of_values_outside(tmp_path):
     (tmp_path / "outside.py").write_text(OUTSIDE)
     for _ in range(3):
         assert run(tmp_path, CHANGED, cwd=tmp_path) == []
+
+
+def test_numbers_of_lambdas_that_change_while_full_code_is_made(tmp_path):
+    """Full code is made, or taken from another process, after the call: for the number that a lambda had then, not for that of now."""
+    (tmp_path / "one.py").write_text("import ingot\n@ingot.jit\ndef apply(f, x): return f(x)\n")
+    script = textwrap.dedent("""
+        import one, ingot
+        def wrong():
+            x, found = np.arange(1.0, 5.0), []
+            for i in range(1, 220):
+                c = float(i % 7)
+                results = one.apply(lambda v: v * c, x), ingot.vmap(lambda v: v * c)(x), ingot.grad(lambda v: v * c)(1.0) * x
+                found += [(i, k) for k, result in enumerate(results) if not np.array_equal(result, x * c)]
+            return found
+        print(json.dumps(wrong()))
+    """)
+    for _ in range(3):
+        assert run(tmp_path / "cache", script, cwd=tmp_path, INGOT_TIERS="on") == []

@@ -5,6 +5,7 @@ import pytest
 
 import ingot
 from ingot import parallel
+from ingot._operations import alike
 
 
 def test_indices_from_the_end_of_what_counts():
@@ -70,3 +71,36 @@ def test_dtypes_of_init_of_exclusive_scans():
         numbers, bools, absolute = f(np.array([7, 8]), np.array([7.0, 8.0]))
         assert numbers.tolist() == [0.5, 7.0] and bools.tolist() == [0.5, 0.0]
         assert absolute.tolist() == [2j, abs(2j - 7.0)]
+
+
+def test_what_is_compiled_for_many_has_no_variables_of_one():
+    """A function is compiled for all that do the same: whoever came first may change its number, as a thread does meanwhile."""
+
+    def made(c):
+        def change(value):
+            nonlocal c
+            c = value
+
+        inner = lambda v: v * c  # noqa: E731
+        return (lambda v: inner(v) + c), change
+
+    (f, change), (g, _) = made(2.0), made(2.0)
+    first = alike.first_of(f)
+    change(5.0)
+    assert first(1.0) == 4.0 and f(1.0) == 10.0
+    assert alike.first_of(g) is first and alike.first_of(f) is not first
+
+
+def test_functions_that_change_their_own_variables_are_theirs():
+    count = 0
+
+    def counted(x):
+        nonlocal count
+        count += 1
+        return 2 * x
+
+    def factorial(n):
+        return 1 if n <= 1 else n * factorial(n - 1)
+
+    assert parallel.map(counted, np.arange(3)).tolist() == [0, 2, 4] and count == 3
+    assert parallel.map(factorial, np.arange(5)).tolist() == [1, 1, 2, 6, 24]

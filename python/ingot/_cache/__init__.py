@@ -115,12 +115,12 @@ class Cache:
         keys = self.keys(function, arguments, values)
         return contextlib.nullcontext() if keys is None else self.claims.first(keys.own.digest)
 
-    def full_code(self, keys: Keys, stored: Stored) -> Any:
-        """The full code that another process has stored for what is the same; None: none."""
+    def full_code(self, keys: Keys, guards: tuple[Any, ...], stored: Stored) -> Any:
+        """The full code that another process has stored for what was the same when these guards were made; None: none."""
         for entry in (each for each in self._read(keys.own.digest) if each.kind == CODE and each.tier > 0 and each.body):
             with contextlib.suppress(Changed, Unnamed, ValueError, RuntimeError):
                 found = entries.restored(entry, keys.function, keys.own.objects, keys.facts)
-                if found.stored == stored:
+                if found.stored == stored and entries.are_same_guards(found.guards, guards):
                     return entry.body, found.moves
         return None
 

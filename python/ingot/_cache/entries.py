@@ -8,7 +8,7 @@ name what else has to be described, and so which file to look into next.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _devices, _ingot
@@ -202,17 +202,33 @@ def _is_ours(owner: Any) -> bool:
     return type(owner) is dict and str(owner.get("__name__")).startswith(_LIBRARY)
 
 
+def _of_users(guards: Iterable[Guard]) -> list[Guard]:
+    """The guards of what is not the library's own."""
+    ours = {id(expected) for owner, name, expected, *_ in guards if name == "__kwdefaults__" and _is_ours(owner)}
+    return [guard for guard in guards if id(guard[0]) not in ours and not _is_ours(guard[0])]
+
+
+def are_same_guards(some: Iterable[Guard], others: Iterable[Guard]) -> bool:
+    """Whether code was made of the same, of the user's objects and numbers, whatever these are by now."""
+    known = {(id(owner), name, in_class): (expected, present) for owner, name, expected, present, in_class in _of_users(others)}
+    for owner, name, expected, present, in_class in _of_users(some):
+        other, is_there = known.pop((id(owner), name, in_class), (None, None))
+        if is_there is not present or (present and not _is_equal(expected, other)):
+            return False
+    return not known
+
+
+def _is_equal(value: Any, other: Any) -> bool:
+    return value is other or (is_plain(value) and is_plain(other) and _ingot.encode(value, refuse) == _ingot.encode(other, refuse))
+
+
 def _named_guards(namer: Namer, guards: tuple[Guard, ...]) -> Iterator[tuple[Any, ...]]:
     """Guards with numbers instead of objects. What an owner is found by may be guarded later. Raises Unnamed."""
-    waiting, ours = list(guards), set()
+    waiting = _of_users(guards)
     while waiting:
         later = []
         for guard in waiting:
             owner, name, expected, present, in_class = guard
-            if id(owner) in ours or _is_ours(owner):
-                if name == "__kwdefaults__":
-                    ours.add(id(expected))
-                continue
             try:
                 number = namer.number(owner)
             except Unnamed:

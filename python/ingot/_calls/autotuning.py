@@ -9,6 +9,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,7 +114,7 @@ def autotune(f: Any, *args: Any, budget: float = 10.0, schedules: Sequence[Sched
     ValueError
         The budget is negative, or not a number; arrays among the arguments share memory, which copies would not.
     TypeError
-        A schedule is none.
+        A schedule is none; the budget is no number.
 
     See Also
     --------
@@ -137,6 +138,8 @@ def autotune(f: Any, *args: Any, budget: float = 10.0, schedules: Sequence[Sched
     >>> c[0, 0]
     np.float64(30.0)
     """
+    if not isinstance(budget, Real):
+        raise TypeError(f"a budget is a number of seconds, not {budget!r}")
     if not budget >= 0:
         raise ValueError(f"a budget is a number of seconds, not {budget!r}")
     plain = f if isinstance(f, Function) else jit(f)
@@ -151,7 +154,8 @@ def autotune(f: Any, *args: Any, budget: float = 10.0, schedules: Sequence[Sched
     key = _key(plain, args, schedules) if store else None
     if key is not None and (kept := _kept(key, budget)) is not None:
         found, seconds, unscheduled = kept
-        return Tuning(_with(plain, found), found, seconds, unscheduled, ())
+        if _is_allowed(_with(plain, found), args):
+            return Tuning(_with(plain, found), found, seconds, unscheduled, ())
     search = _Search(plain, args, budget)
     if schedules is not None:
         for each in schedules:
@@ -163,6 +167,15 @@ def autotune(f: Any, *args: Any, budget: float = 10.0, schedules: Sequence[Sched
     if key is not None:
         _keep(key, best, search.unscheduled, budget if search.is_cut_off else math.inf)
     return Tuning(_with(plain, best.schedule), best.schedule, best.seconds, search.unscheduled, tuple(search.trials))
+
+
+def _is_allowed(made: Function, args: tuple[Any, ...]) -> bool:
+    """Whether a schedule that was stored still is: what the function calls may have changed."""
+    try:
+        made(*copy.deepcopy(list(args)))
+    except UnsupportedError:
+        return False
+    return True
 
 
 def _with(plain: Function, found: Schedule) -> Function:

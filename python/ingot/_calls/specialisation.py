@@ -18,6 +18,7 @@ import numpy as np
 
 from .. import _devices, _errors, _ingot
 from .._cache import Keys, Restored, Stored, cache
+from .._cache.entries import are_same_guards
 from .._devices import Loading
 from .._host import callbacks, exceptions
 from .._host.callbacks import Held, call_host, kept_after, quick_calls, watches
@@ -101,7 +102,7 @@ class Loaded:
         """Whether it becomes the same now: code of what it is now replaces the code that was loaded."""
         it = self._program
         mine = (self.result, self.hosts, self.writes, self.layouts, self.errors, self.functions)
-        return (it.result, it.hosts, it.writes, it.layouts, it.errors, it.functions) == mine
+        return (it.result, it.hosts, it.writes, it.layouts, it.errors, it.functions) == mine and are_same_guards(self.guards, it.guards)
 
 
 def device_of(key: tuple[Description, ...]) -> _devices.Device | None:
@@ -318,7 +319,7 @@ class Specialisation(_ingot.Specialisation):
             self._complete_alone()
             return
         with folder.claims.full(self.keys.own.digest) as is_others:
-            if self._take_full(folder.full_code(self.keys, self._stored())):
+            if self._take_full(folder.full_code(self.keys, self.guards, self._stored())):
                 return
             self.waits_until = self.waits_until or time.monotonic() + folder.claims.most
             if is_others and time.monotonic() < self.waits_until:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import dis
 import functools
 import operator
 import threading
 import weakref
-from types import CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ _MOST = 256
 _DEEPEST = 5
 """How far closures in closures are compared."""
 _VALUES = (bool, int, str, bytes)
+_STORES = frozenset(dis.opmap[name] for name in ("STORE_DEREF", "DELETE_DEREF"))
 
 _known: dict[int, tuple[weakref.ref[CodeType], list[weakref.ref[Any]]]] = {}
 """Functions by the number of their code, which is quicker than its hash; those that are compiled are kept by what was compiled."""
@@ -86,8 +89,25 @@ def _first_function(f: Any) -> Any:
             if reference is not references[0]:
                 _remember(code, reference)
             return other
-    _remember(code, weakref.ref(f))
-    return f
+    own = _of_its_own(f, {})
+    _remember(code, weakref.ref(own))
+    return own
+
+
+def _of_its_own(f: Any, made: dict[int, FunctionType]) -> Any:
+    """A function that does what another one does now, whatever happens to the variables of what that is written in: these may be
+    those of another thread, or have other values when a function is compiled for what both are. One that changes them is left."""
+    if type(f) is not FunctionType or f.__closure__ is None or f.__dict__ or _STORES & set(f.__code__.co_code[::2]):
+        return f
+    if id(f) in made:
+        return made[id(f)]
+    cells = [CellType() for _ in f.__closure__]
+    own = made[id(f)] = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells))
+    own.__kwdefaults__, own.__qualname__, own.__module__ = f.__kwdefaults__, f.__qualname__, f.__module__
+    for cell, its in zip(cells, f.__closure__, strict=True):
+        with contextlib.suppress(ValueError):  # a cell without a value
+            cell.cell_contents = _of_its_own(its.cell_contents, made)
+    return own
 
 
 def _functions_of(code: CodeType) -> list[weakref.ref[Any]]:
