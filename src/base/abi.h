@@ -138,9 +138,11 @@ struct KernelCall {
   const char* kinds;  ///< of each argument: its bytes, with `kAddress` if it is an address
 };
 
-/// The error report of threads that raise: that of the lowest iteration stays.
+/// The error report of threads that raise: that of the lowest iteration stays. What `follows_others` has
+/// `kFollowing` added to its iteration.
 struct KernelError {
   static constexpr uint64_t kNone = ~uint64_t{0};
+  static constexpr uint64_t kFollowing = uint64_t{1} << 62;
   uint64_t iteration;
   int32_t lock;
   Status status;

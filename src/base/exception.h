@@ -15,7 +15,7 @@ namespace ingot::base {
   X(ArithmeticError) X(FloatingPointError) X(AssertionError) X(AttributeError) X(NameError)              \
   X(UnboundLocalError) X(RuntimeError) X(RecursionError) X(StopIteration) X(LookupError)                 \
   X(NotImplementedError) X(Exception) X(MemoryError) X(KeyboardInterrupt) X(LinAlgError)                 \
-  X(TypeChangeError)
+  X(TypeChangeError) X(BrokenGroupError)
 // clang-format on
 
 enum class ExceptionKind : uint8_t {
@@ -46,6 +46,9 @@ constexpr std::optional<ExceptionKind> exception_from_name(std::string_view name
 constexpr bool leaves_at_once(ExceptionKind kind) {
   return kind == ExceptionKind::MemoryError || kind == ExceptionKind::KeyboardInterrupt;
 }
+
+/// Whether an exception of a thread of a launch means that other threads have ended: theirs come first.
+constexpr bool follows_others(ExceptionKind kind) { return kind == ExceptionKind::BrokenGroupError; }
 
 /// Which exceptions a call of the IR catches, by its `catches`: 0 none, 1 all that do not leave at once, 2
 /// RecursionError alone.

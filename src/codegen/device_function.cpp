@@ -57,6 +57,8 @@ void DeviceFunction::leave(base::ExceptionKind kind, uint32_t site, std::span<Va
     Value* const all = b_.CreateMul(kernels_.grid_value(b_, GridValue::Blocks, axis), threads);
     iteration = b_.CreateAdd(b_.CreateMul(iteration, all), own);
   }
+  if (base::follows_others(kind))
+    iteration = b_.CreateOr(iteration, b_.getInt64(entry::KernelError::kFollowing));
   const auto status = static_cast<uint32_t>(entry::status_of(kind));
   Parts given{target_->getArg(0), iteration, b_.getInt32(status), b_.getInt32(site)};
   given.insert(given.end(), shown.begin(), shown.end());

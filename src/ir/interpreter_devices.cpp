@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/abi.h"
 #include "ir/interpreter_machine.h"
 #include "ir/uniformity.h"
 #include "ir/walk.h"
@@ -30,6 +31,12 @@ int64_t number_of_thread(const Extent3& block, const Extent3& thread, const Exte
   int64_t number = 0;
   for (size_t i = 3; i-- > 0;) number = number * grid[i] * threads[i] + block[i] * threads[i] + thread[i];
   return number;
+}
+
+/// Which of the threads that have raised comes first, as `entry::KernelError` has it.
+uint64_t order_of(const Strand& failed) {
+  const bool follows = failed.raised && base::follows_others(failed.raised->kind);
+  return static_cast<uint64_t>(failed.number) | (follows ? entry::KernelError::kFollowing : 0);
 }
 
 /// The node that a strand waits at, as a step of it.
@@ -198,7 +205,7 @@ class BlockRun {
     Strand* lowest = nullptr;
     for (const auto& strand : strands_) {
       if (strand->state != Strand::State::Failed) continue;
-      if (lowest == nullptr || strand->number < lowest->number) lowest = strand.get();
+      if (lowest == nullptr || order_of(*strand) < order_of(*lowest)) lowest = strand.get();
     }
     return lowest;
   }
@@ -333,7 +340,8 @@ class LaunchRun {
 
   void one_by_one() {
     for (int64_t block : step_.machine.shuffled(blocks_)) {
-      if (lowest_ >= 0 && number_of_thread(unravel(block, grid_), {}, grid_, threads_) > lowest_) continue;
+      const int64_t first = number_of_thread(unravel(block, grid_), {}, grid_, threads_);
+      if (static_cast<uint64_t>(first) > lowest_) continue;
       BlockRun run(step_, between_blocks_, block, grid_, threads_);
       if (run.run() == BlockRun::End::Waits) fail(run);
       end(run);
@@ -360,8 +368,8 @@ class LaunchRun {
   /// Keeps the exception of the lowest thread.
   void end(const BlockRun& run) {
     Strand* failed = run.failed();
-    if (failed == nullptr || (lowest_ >= 0 && failed->number > lowest_)) return;
-    lowest_ = failed->number;
+    if (failed == nullptr || order_of(*failed) > lowest_) return;
+    lowest_ = order_of(*failed);
     step_.strand.raised = std::move(failed->raised);
   }
   [[noreturn]] void fail(const BlockRun& run) const {
@@ -373,7 +381,7 @@ class LaunchRun {
   Extent3 grid_;
   Extent3 threads_;
   RaceTracker between_blocks_;
-  int64_t lowest_ = -1;  ///< the position in the launch of the thread that raises
+  uint64_t lowest_ = entry::KernelError::kNone;  ///< the thread that raises, by its `order_of`
 };
 
 bool has_barrier_of_all(const Function& function, NodeId launch) {

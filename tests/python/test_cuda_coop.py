@@ -833,10 +833,10 @@ def test_names_of_functions():
     assert "cuda.coop.block.sum" in total.__doc__
     with pytest.raises(TypeError, match=r"^coop.block.sum\(\) takes from 1 to 2 positional arguments but 3 were given"):
         run(each_number(lambda v: total(None, v, 1)), 8, np.zeros(8, np.int32))
+    with pytest.raises(AttributeError, match="no attribute 'radix_rank'.*use `coop.block.radix_sort_pairs`"):
+        coop.block.radix_rank  # noqa: B018
     with pytest.raises(AttributeError, match="no attribute 'shuffle'.*use `cuda.shfl_sync`"):
-        coop.block.shuffle  # noqa: B018
-    with pytest.raises(AttributeError, match="no attribute 'exchange'.*use `cuda.shfl_sync`"):
-        coop.warp.exchange  # noqa: B018
+        coop.warp.shuffle  # noqa: B018
     with pytest.raises(AttributeError, match="no attribute 'TempStorage'.*drop it"):
         coop.TempStorage  # noqa: B018
 

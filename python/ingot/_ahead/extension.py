@@ -21,7 +21,7 @@ from .lowering import Compiled, Constant, Value
 
 OWN = {"cpu_level": "ingot_get_level", "num_threads": "ingot_get_threads", "set_num_threads": "ingot_set_threads", "trim_memory": "ingot_trim"}
 """Functions that each module has."""
-_SIMPLER = {"LinAlgError": "ValueError", "TypeChangeError": "TypeError"}
+_SIMPLER = {"LinAlgError": "ValueError", "TypeChangeError": "TypeError", "BrokenGroupError": "RuntimeError"}
 """Classes of NumPy's and Ingot's, and what they come from."""
 
 

@@ -96,6 +96,8 @@ def _new_exception(kind: str, message: str, sites: tuple[_errors.Site, ...]) -> 
         return _errors.unsupported(sites, reason, advice)
     if kind == "DeviceError":
         return _errors.DeviceError(message)
+    if kind == "BrokenGroupError":
+        return RuntimeError(message)
     if kind == "TypeChangeError":
         return _errors.TypeChangeError(f"{message} ({_errors.place_text(*sites[0][:2])})" if sites else message)
     if kind == "ValueError" and (match := re.fullmatch(r"axis (-?\d+) is out of bounds for array of dimension (\d+)", message)):

@@ -52,13 +52,9 @@ _OF_CUDA = {
 
 _OF_COOP = {
     "scan": "use `inclusive_scan` or `exclusive_scan`",
-    "shuffle": "use `cuda.shfl_sync` in a warp, `cuda.shared.array` in a block",
+    "shuffle": "use `cuda.shfl_sync` in a warp, `coop.block.shuffle` in a block",
     "radix_rank": "use `coop.block.radix_sort_pairs` with the places as values",
-    "run_length": "use `coop.block.discontinuity` and `coop.block.exclusive_sum`",
-    "merge_sort_pairs": "use `coop.block.merge_sort_pairs`",
-    "exchange": "use `cuda.shfl_sync`, or `coop.block.exchange`",
-    "load": "index the array, or use `coop.block.load`",
-    "store": "index the array, or use `coop.block.store`",
+    "run_length": "use `coop.block.run_length`",
     "TempStorage": "functions have memory of their own: drop it",
 }
 _OF_MODULES = {"ingot": _OF_INGOT, "ingot.cuda": _OF_CUDA, "ingot.cuda.coop": _OF_COOP, "ingot.cuda.coop.block": _OF_COOP, "ingot.cuda.coop.warp": _OF_COOP}

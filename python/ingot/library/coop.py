@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import BrokenGroupError
 from .._signatures import Type
 from . import primitives
 
@@ -117,14 +118,14 @@ def rank_in_block(threads: tuple[int, int, int], name: str) -> Any:
     if extents[0] != x or extents[1] != y or extents[2] != z:
         raise ValueError(f"`cuda.{name}` was made for blocks of {x * y * z} threads: ({x}, {y}, {z}); those of the launch are of {extents}")
     if primitives.vote("count", "block", "syncthreads_count", True) != x * y * z:
-        raise RuntimeError(f"`cuda.{name}` takes all threads of the block, and some have ended: by `return`, or by an exception")
+        raise BrokenGroupError(f"`cuda.{name}` takes all threads of the block, and some have ended: by `return`, or by an exception")
     return thread
 
 
 def valid_of(given: Any, name: str) -> Any:
     """How many items are valid; None: all."""
     if given is not None and (not isinstance(given, (int, np.integer)) or isinstance(given, bool)):
-        raise TypeError(f"`cuda.{name}` takes num_valid, the number of items that are valid, as an int, and no temp_storage")
+        raise TypeError(f"`cuda.{name}` takes num_valid, the number of items that are valid, as an int; temp_storage is given by its name")
     return given
 
 
@@ -139,7 +140,7 @@ def warp_of(lanes: int, name: str) -> Any:
     first = lane // lanes * lanes
     there = min(lanes, WARP - first, size_of_block(extents) - thread // WARP * WARP - first)
     if primitives.vote("ballot", "warp", "ballot_sync", True, mask_of(first, lanes)) != (1 << there) - 1 << first:
-        raise RuntimeError(f"`cuda.{name}` takes all lanes of the warp, or of a group, and some have ended: by `return`, or by an exception")
+        raise BrokenGroupError(f"`cuda.{name}` takes all lanes of the warp, or of a group, and some have ended: by `return`, or by an exception")
     return lane - first, first, there
 
 
@@ -252,7 +253,7 @@ def reducer_of_blocks(op: Any, empty: Any, dtype: Any, threads_per_block: Any, i
     one_of(algorithm, ("raking", "raking_commutative_only", "warp_reductions"), "algorithm")
     kind, threads, count = dtype_of(dtype), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
 
-    def reduce(items: Any, num_valid: Any = None) -> Any:
+    def reduce(items: Any, num_valid: Any = None, *, temp_storage: Any = None) -> Any:
         return reduced_by_block(op, items, num_valid, empty, kind, threads, count, name)
 
     return reduce
@@ -282,7 +283,7 @@ def reduced_by_warp(op: Any, value: Any, num_valid: Any, empty: Any, dtype: np.d
 def warp_reduce(dtype: Any, binary_op: Any, threads_in_warp: Any = 32) -> Any:
     op, kind, lanes = function_of(binary_op), dtype_of(dtype), lanes_of(threads_in_warp)
 
-    def reduce(item: Any, num_valid: Any = None) -> Any:
+    def reduce(item: Any, num_valid: Any = None, *, temp_storage: Any = None) -> Any:
         return reduced_by_warp(op, item, num_valid, None, kind, lanes, "coop.warp.reduce")
 
     return reduce
@@ -291,7 +292,7 @@ def warp_reduce(dtype: Any, binary_op: Any, threads_in_warp: Any = 32) -> Any:
 def warp_sum(dtype: Any, threads_in_warp: Any = 32) -> Any:
     kind, lanes = dtype_of(dtype), lanes_of(threads_in_warp)
 
-    def sum(item: Any, num_valid: Any = None) -> Any:
+    def sum(item: Any, num_valid: Any = None, *, temp_storage: Any = None) -> Any:
         return reduced_by_warp(np.add, item, num_valid, 0, kind, lanes, "coop.warp.sum")
 
     return sum
@@ -311,15 +312,17 @@ def scanned_lanes(value: Any, rank: Any, first: Any, lanes: int, op: Any, dtype:
     return total, lane_value(mask, total, first + rank - 1 if rank >= 1 else first + rank)
 
 
-def before_thread(op: Any, total: Any, initial: Any, rank: Any, size: int, dtype: np.dtype, name: str) -> Any:
+def before_thread(op: Any, total: Any, initial: Any, prefix_op: Any, rank: Any, size: int, dtype: np.dtype, name: str) -> Any:
     """What the threads of a block before this one have together, the initial number before them: of no use to the first one
-    where there is no initial number."""
+    where there is none. `prefix_op` gives it for what all threads have together."""
     warps, number = (size + WARP - 1) // WARP, rank // WARP
     together, before = scanned_lanes(total, rank % WARP, 0, WARP, op, dtype)
     parts = primitives.shared_memory(warps, dtype)
-    if rank % WARP == WARP - 1:
+    if rank % WARP == WARP - 1 or rank == size - 1:
         parts[number] = together
     wait_for_block()
+    if prefix_op is not None:
+        initial = number_before_block(op, prefix_op, parts, rank, warps, dtype, name)
     if initial is None:
         prefix = before
         if number > 0:
@@ -337,8 +340,22 @@ def before_thread(op: Any, total: Any, initial: Any, rank: Any, size: int, dtype
     return prefix
 
 
+def number_before_block(op: Any, prefix_op: Any, parts: Any, rank: Any, warps: int, dtype: np.dtype, name: str) -> Any:
+    """What a function that the first warp calls with all items of the block gives its first thread."""
+    given = primitives.shared_memory(1, dtype)
+    if rank < WARP:
+        whole = parts[0]
+        for k in range(1, warps):
+            whole = primitives.at_dtype(op(whole, parts[k]), dtype)
+        number = at(prefix_op(whole), dtype, name)
+        if rank == 0:
+            given[0] = number
+    wait_for_block()
+    return given[0]
+
+
 def scanned_by_block(
-    op: Any, items: Any, out: Any, is_inclusive: bool, initial: Any, dtype: np.dtype, threads: tuple[int, int, int], count: int, name: str
+    op: Any, items: Any, out: Any, is_inclusive: bool, initial: Any, prefix_op: Any, dtype: np.dtype, threads: tuple[int, int, int], count: int, name: str
 ) -> Any:
     rank, size = rank_in_block(threads, name), size_of_block(threads)
     need_items(items, count, name)
@@ -346,15 +363,16 @@ def scanned_by_block(
         value = at(items, dtype, name)
         if out is not None:
             raise TypeError(f"`cuda.{name}` of a number returns its result: it takes no output")
-        prefix = before_thread(op, value, initial, rank, size, dtype, name)
-        return with_prefix(op, value, prefix, is_inclusive, rank > 0 or initial is not None, dtype)
+        prefix = before_thread(op, value, initial, prefix_op, rank, size, dtype, name)
+        return with_prefix(op, value, prefix, is_inclusive, rank > 0 or initial is not None or prefix_op is not None, dtype)
     target = items if out is None else out
     need_array(target, count, name)
     mine = own_items(items, dtype, count, name)
     total = mine[0]
     for k in range(1, count):
         total = primitives.at_dtype(op(total, mine[k]), dtype)
-    prefix, has_prefix = before_thread(op, total, initial, rank, size, dtype, name), rank > 0 or initial is not None
+    prefix = before_thread(op, total, initial, prefix_op, rank, size, dtype, name)
+    has_prefix = rank > 0 or initial is not None or prefix_op is not None
     for k in range(count):
         value = with_prefix(op, mine[k], prefix, True, has_prefix, dtype)
         target[k] = value if is_inclusive else prefix
@@ -376,9 +394,11 @@ def scanner_of_blocks(
     threads, count = threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
     start = initial_of(op, initial, is_inclusive, name)
 
-    def scan(items: Any, out: Any = None, initial_value: Any = None) -> Any:
+    def scan(items: Any, out: Any = None, initial_value: Any = None, prefix_op: Any = None, *, temp_storage: Any = None) -> Any:
+        if prefix_op is not None and initial_value is not None:
+            raise ValueError(f"`cuda.{name}` takes initial_value or prefix_op, not both")
         given = start if initial_value is None else initial_value
-        return scanned_by_block(op, items, out, is_inclusive, given, kind, threads, count, name)
+        return scanned_by_block(op, items, out, is_inclusive, given, prefix_op, kind, threads, count, name)
 
     return scan
 
@@ -428,7 +448,7 @@ def scanner_of_warps(scan_op: Any, is_inclusive: bool, initial: Any, dtype: Any,
     op, kind, lanes = function_of(scan_op), dtype_of(dtype), lanes_of(threads_in_warp)
     start = initial_of(op, initial, is_inclusive, name)
 
-    def scan(item: Any, initial_value: Any = None) -> Any:
+    def scan(item: Any, initial_value: Any = None, *, temp_storage: Any = None) -> Any:
         return scanned_by_warp(op, item, is_inclusive, start if initial_value is None else initial_value, kind, lanes, name)
 
     return scan

@@ -16,8 +16,6 @@ from .coop import (
     dtype_of,
     function_of,
     item,
-    lanes_of,
-    mask_of,
     need_array,
     need_items,
     need_memory,
@@ -25,11 +23,9 @@ from .coop import (
     own_items,
     rank_in_block,
     size_of_block,
-    thread_of,
     threads_of,
     valid_of,
     wait_for_block,
-    warp_of,
 )
 
 
@@ -100,7 +96,7 @@ def block_exchange(block_exchange_type: Any, dtype: Any, threads_per_block: Any,
     need_memory(size_of_block(threads) * count, (kind.itemsize,), FEWER, "coop.block.exchange")
     source, target = block_exchange_type.value
 
-    def exchange(items: Any, out: Any = None, ranks: Any = None) -> None:
+    def exchange(items: Any, out: Any = None, ranks: Any = None, *, temp_storage: Any = None) -> None:
         exchanged(items, out, ranks, source, target, kind, threads, count, "coop.block.exchange")
 
     return exchange
@@ -171,7 +167,7 @@ def block_load(dtype: Any, threads_per_block: Any, items_per_thread: Any = 1, al
     if "transpose" in algorithm:
         need_memory(size_of_block(threads) * count, (kind.itemsize,), FEWER, "coop.block.load")
 
-    def load(src: Any, dst: Any, num_valid: Any = None, default: Any = None) -> None:
+    def load(src: Any, dst: Any, num_valid: Any = None, default: Any = None, *, temp_storage: Any = None) -> None:
         loaded(src, dst, num_valid, default, algorithm, kind, threads, count, "coop.block.load")
 
     return load
@@ -183,7 +179,7 @@ def block_store(dtype: Any, threads_per_block: Any, items_per_thread: Any = 1, a
     if "transpose" in algorithm:
         need_memory(size_of_block(threads) * count, (kind.itemsize,), FEWER, "coop.block.store")
 
-    def store(dst: Any, src: Any, num_valid: Any = None) -> None:
+    def store(dst: Any, src: Any, num_valid: Any = None, *, temp_storage: Any = None) -> None:
         stored(dst, src, num_valid, algorithm, kind, threads, count, "coop.block.store")
 
     return store
@@ -280,7 +276,7 @@ def block_merge_sort_keys(dtype: Any, threads_per_block: Any, items_per_thread: 
     kind, threads, count = dtype_of(dtype), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
     need_memory(size_of_block(threads) * count, (kind.itemsize,), FEWER, "coop.block.merge_sort_keys")
 
-    def sort(keys: Any, num_valid: Any = None) -> None:
+    def sort(keys: Any, num_valid: Any = None, *, temp_storage: Any = None) -> None:
         sort_block(compare_op, keys, None, num_valid, (kind, None), threads, count, "coop.block.merge_sort_keys")
 
     return sort
@@ -291,25 +287,8 @@ def block_merge_sort_pairs(dtype: Any, value_dtype: Any, threads_per_block: Any,
     threads, count = threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
     need_memory(size_of_block(threads) * count, (kinds[0].itemsize, kinds[1].itemsize), FEWER, "coop.block.merge_sort_pairs")
 
-    def sort(keys: Any, values: Any, num_valid: Any = None) -> None:
+    def sort(keys: Any, values: Any, num_valid: Any = None, *, temp_storage: Any = None) -> None:
         sort_block(compare_op, keys, values, num_valid, kinds, threads, count, "coop.block.merge_sort_pairs")
-
-    return sort
-
-
-def warp_merge_sort_keys(dtype: Any, items_per_thread: Any, compare_op: Any, threads_in_warp: Any = 32, threads_per_block: Any = 1024) -> Any:
-    kind, count, lanes = dtype_of(dtype), count_of(items_per_thread, "items_per_thread"), lanes_of(threads_in_warp)
-    most, name = size_of_block(threads_of(threads_per_block)), "coop.warp.merge_sort_keys"
-    need_memory(most * count, (kind.itemsize,), "give threads_per_block, the most threads of the blocks that call it", name)
-
-    def sort(keys: Any, num_valid: Any = None) -> None:
-        rank, first, there = warp_of(lanes, name)
-        thread, extents, _ = thread_of()
-        if size_of_block(extents) > most:
-            raise ValueError(f"`cuda.{name}` was made for blocks of at most {most} threads")
-        valid = there * count if valid_of(num_valid, name) is None else min(max(num_valid, 0), there * count)
-        sorters = Sorters(rank, (thread - rank) * count, lanes, valid, lambda: primitives.barrier("warp", "syncwarp", mask_of(first, lanes)))
-        sorted_by(sorters, compare_op, keys, None, (kind, None), most * count, count, name)
 
     return sort
 
@@ -363,7 +342,7 @@ def radix_sorter(is_descending: bool, dtype: Any, threads_per_block: Any, items_
     kind, threads, count = radix_key(dtype, name), threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
     need_memory(size_of_block(threads) * count, (kind.itemsize,), FEWER, name)
 
-    def sort(keys: Any, begin_bit: Any = None, end_bit: Any = None) -> None:
+    def sort(keys: Any, begin_bit: Any = None, end_bit: Any = None, *, temp_storage: Any = None) -> None:
         less = radix_order(is_descending, begin_bit, end_bit, kind, name)
         sort_block(less, keys, None, None, (kind, None), threads, count, name)
 
@@ -375,7 +354,7 @@ def radix_pairs_sorter(is_descending: bool, dtype: Any, value_dtype: Any, thread
     threads, count = threads_of(threads_per_block), count_of(items_per_thread, "items_per_thread")
     need_memory(size_of_block(threads) * count, (kinds[0].itemsize, kinds[1].itemsize), FEWER, name)
 
-    def sort(keys: Any, values: Any, begin_bit: Any = None, end_bit: Any = None) -> None:
+    def sort(keys: Any, values: Any, begin_bit: Any = None, end_bit: Any = None, *, temp_storage: Any = None) -> None:
         less = radix_order(is_descending, begin_bit, end_bit, kinds[0], name)
         sort_block(less, keys, values, None, kinds, threads, count, name)
 
@@ -415,7 +394,7 @@ def block_histogram(item_dtype: Any, counter_dtype: Any, threads_per_block: Any,
     if kind.kind not in "biu" or counter.kind not in "iu" or counter.itemsize < 4:
         raise TypeError("`cuda.coop.block.histogram` counts integers in int32, uint32, int64 or uint64")
 
-    def histogram(items: Any, counters: Any, init: Any = True) -> None:
+    def histogram(items: Any, counters: Any, init: Any = True, *, temp_storage: Any = None) -> None:
         name = "coop.block.histogram"
         rank = rank_in_block(threads, name)
         need_items(items, count, name)
@@ -471,7 +450,7 @@ def block_adjacent_difference(
         raise TypeError("block_adjacent_difference_type is one of BlockAdjacentDifferenceType")
     is_left = which == types.SubtractLeft
 
-    def adjacent_difference(items: Any, out: Any = None, beyond: Any = None) -> None:
+    def adjacent_difference(items: Any, out: Any = None, beyond: Any = None, *, temp_storage: Any = None) -> None:
         neighbours(op, items, out, beyond, None, is_left, False, kind, threads, count, "coop.block.adjacent_difference")
 
     return adjacent_difference
@@ -486,7 +465,7 @@ def block_discontinuity(dtype: Any, threads_per_block: Any, items_per_thread: An
         raise TypeError("block_discontinuity_type is one of BlockDiscontinuityType")
     is_left = which == types.HEADS
 
-    def discontinuity(items: Any, flags: Any, beyond: Any = None) -> None:
+    def discontinuity(items: Any, flags: Any, beyond: Any = None, *, temp_storage: Any = None) -> None:
         neighbours(op, items, flags, beyond, True, is_left, True, kind, threads, count, "coop.block.discontinuity")
 
     return discontinuity

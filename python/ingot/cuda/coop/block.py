@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...library import coop, coop_items
+from ...library import coop, coop_items, coop_moves
 from ...library.coop_items import BlockAdjacentDifferenceType, BlockDiscontinuityType, BlockExchangeType
-from ._made import made
+from ...library.coop_moves import BlockShuffleType
+from ._made import described, made
 
-for _kind in (BlockExchangeType, BlockAdjacentDifferenceType, BlockDiscontinuityType):
+for _kind in (BlockExchangeType, BlockAdjacentDifferenceType, BlockDiscontinuityType, BlockShuffleType):
     _kind.__module__ = __name__  # where users find it, and pickles name it
 
 
+@described
 def reduce(dtype: Any, threads_per_block: Any, binary_op: Any, items_per_thread: int = 1, algorithm: str = "warp_reductions") -> Any:
     """Make a function that joins the items of all threads of a block.
 
     Parameters
     ----------
-    dtype : dtype
-        Of the items.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    binary_op : callable or str
-        An associative function of two numbers, or one of '+', '*', 'min', 'max', '&', '|', '^'.
-    items_per_thread : int, default 1
-        How many items each thread has.
-    algorithm : {'warp_reductions', 'raking', 'raking_commutative_only'}, default 'warp_reductions'
-        Accepted for CUB's sake: all are the same here.
+    {dtype}
+    {threads_per_block}
+    {binary_op}
+    {items_per_thread}
+    {reduction_algorithm}
 
     Returns
     -------
@@ -60,19 +57,16 @@ def reduce(dtype: Any, threads_per_block: Any, binary_op: Any, items_per_thread:
     return made(coop.block_reduce, dtype, threads_per_block, binary_op, items_per_thread, algorithm)
 
 
+@described
 def sum(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm: str = "warp_reductions") -> Any:
     """Make a function that adds the items of all threads of a block.
 
     Parameters
     ----------
-    dtype : dtype
-        Of the items.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    items_per_thread : int, default 1
-        How many items each thread has.
-    algorithm : {'warp_reductions', 'raking', 'raking_commutative_only'}, default 'warp_reductions'
-        Accepted for CUB's sake: all are the same here.
+    {dtype}
+    {threads_per_block}
+    {items_per_thread}
+    {reduction_algorithm}
 
     Returns
     -------
@@ -105,25 +99,20 @@ def sum(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm
     return made(coop.block_sum, dtype, threads_per_block, items_per_thread, algorithm)
 
 
+@described
 def inclusive_sum(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm: str = "raking") -> Any:
     """Make a function that adds each item of a block to those before it.
 
     Parameters
     ----------
-    dtype : dtype
-        Of the items.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    items_per_thread : int, default 1
-        How many items each thread has.
-    algorithm : {'raking', 'raking_memoize', 'warp_scans'}, default 'raking'
-        Accepted for CUB's sake: all are the same here.
+    {dtype}
+    {threads_per_block}
+    {items_per_thread}
+    {scan_algorithm}
 
     Returns
     -------
-    callable
-        ``scan(item)`` in kernels, which returns the result of the thread's item, or ``scan(items, out)`` with arrays of `items_per_thread`;
-        without `out` the results replace the items. ``initial_value=`` may be given there, too.
+    {scanned}
 
     See Also
     --------
@@ -150,25 +139,20 @@ def inclusive_sum(dtype: Any, threads_per_block: Any, items_per_thread: int = 1,
     return made(coop.block_inclusive_sum, dtype, threads_per_block, items_per_thread, algorithm)
 
 
+@described
 def exclusive_sum(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm: str = "raking") -> Any:
     """Make a function that adds the items of a block before each one.
 
     Parameters
     ----------
-    dtype : dtype
-        Of the items.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    items_per_thread : int, default 1
-        How many items each thread has.
-    algorithm : {'raking', 'raking_memoize', 'warp_scans'}, default 'raking'
-        Accepted for CUB's sake: all are the same here.
+    {dtype}
+    {threads_per_block}
+    {items_per_thread}
+    {scan_algorithm}
 
     Returns
     -------
-    callable
-        ``scan(item)`` in kernels, which returns the result of the thread's item, or ``scan(items, out)`` with arrays of `items_per_thread`;
-        without `out` the results replace the items. ``initial_value=`` may be given there, too.
+    {scanned}
 
     See Also
     --------
@@ -195,29 +179,22 @@ def exclusive_sum(dtype: Any, threads_per_block: Any, items_per_thread: int = 1,
     return made(coop.block_exclusive_sum, dtype, threads_per_block, items_per_thread, algorithm)
 
 
+@described
 def inclusive_scan(dtype: Any, threads_per_block: Any, scan_op: Any, initial_value: Any = None, items_per_thread: int = 1, algorithm: str = "raking") -> Any:
     """Make a function that joins each item of a block with those before it.
 
     Parameters
     ----------
-    dtype : dtype
-        Of the items.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    scan_op : callable or str
-        An associative function of two numbers, or one of '+', '*', 'min', 'max', '&', '|', '^'.
-    initial_value : number, optional
-        Comes before the first item. Without one the first item begins.
-    items_per_thread : int, default 1
-        How many items each thread has.
-    algorithm : {'raking', 'raking_memoize', 'warp_scans'}, default 'raking'
-        Accepted for CUB's sake: all are the same here.
+    {dtype}
+    {threads_per_block}
+    {scan_op}
+    {first_of_inclusive}
+    {items_per_thread}
+    {scan_algorithm}
 
     Returns
     -------
-    callable
-        ``scan(item)`` in kernels, which returns the result of the thread's item, or ``scan(items, out)`` with arrays of `items_per_thread`;
-        without `out` the results replace the items. ``initial_value=`` may be given there, too.
+    {scanned}
 
     See Also
     --------
@@ -225,8 +202,7 @@ def inclusive_scan(dtype: Any, threads_per_block: Any, scan_op: Any, initial_val
 
     Notes
     -----
-    Each thread joins its items in their order, the lanes of a warp theirs at distances 1, 2, 4, 8 and 16, and the warps follow in their
-    order: results depend on the number of threads and of items alone, and the function need not be commutative.
+    {order_of_scans}
 
     Examples
     --------
@@ -245,29 +221,22 @@ def inclusive_scan(dtype: Any, threads_per_block: Any, scan_op: Any, initial_val
     return made(coop.block_inclusive_scan, dtype, threads_per_block, scan_op, initial_value, items_per_thread, algorithm)
 
 
+@described
 def exclusive_scan(dtype: Any, threads_per_block: Any, scan_op: Any, initial_value: Any = None, items_per_thread: int = 1, algorithm: str = "raking") -> Any:
     """Make a function that joins the items of a block before each one.
 
     Parameters
     ----------
-    dtype : dtype
-        Of the items.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    scan_op : callable or str
-        An associative function of two numbers, or one of '+', '*', 'min', 'max', '&', '|', '^'.
-    initial_value : number, optional
-        Comes before the first item. It is the first result, and has to be given but for sums.
-    items_per_thread : int, default 1
-        How many items each thread has.
-    algorithm : {'raking', 'raking_memoize', 'warp_scans'}, default 'raking'
-        Accepted for CUB's sake: all are the same here.
+    {dtype}
+    {threads_per_block}
+    {scan_op}
+    {first_of_exclusive}
+    {items_per_thread}
+    {scan_algorithm}
 
     Returns
     -------
-    callable
-        ``scan(item)`` in kernels, which returns the result of the thread's item, or ``scan(items, out)`` with arrays of `items_per_thread`;
-        without `out` the results replace the items. ``initial_value=`` may be given there, too.
+    {scanned}
 
     See Also
     --------
@@ -275,8 +244,7 @@ def exclusive_scan(dtype: Any, threads_per_block: Any, scan_op: Any, initial_val
 
     Notes
     -----
-    Each thread joins its items in their order, the lanes of a warp theirs at distances 1, 2, 4, 8 and 16, and the warps follow in their
-    order: results depend on the number of threads and of items alone, and the function need not be commutative.
+    {order_of_scans}
 
     Examples
     --------
@@ -295,17 +263,15 @@ def exclusive_scan(dtype: Any, threads_per_block: Any, scan_op: Any, initial_val
     return made(coop.block_exclusive_scan, dtype, threads_per_block, scan_op, initial_value, items_per_thread, algorithm)
 
 
+@described
 def radix_sort_keys(dtype: Any, threads_per_block: Any, items_per_thread: int) -> Any:
     """Make a function that sorts the keys of a block.
 
     Parameters
     ----------
-    dtype : dtype
-        Of the keys: bools, integers or floats.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    items_per_thread : int
-        How many items each thread has.
+    {key_dtype}
+    {threads_per_block}
+    {known_items_per_thread}
 
     Returns
     -------
@@ -339,17 +305,15 @@ def radix_sort_keys(dtype: Any, threads_per_block: Any, items_per_thread: int) -
     return made(coop_items.block_radix_sort_keys, dtype, threads_per_block, items_per_thread)
 
 
+@described
 def radix_sort_keys_descending(dtype: Any, threads_per_block: Any, items_per_thread: int) -> Any:
     """Make a function that sorts the keys of a block, the largest first.
 
     Parameters
     ----------
-    dtype : dtype
-        Of the keys: bools, integers or floats.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    items_per_thread : int
-        How many items each thread has.
+    {key_dtype}
+    {threads_per_block}
+    {known_items_per_thread}
 
     Returns
     -------
@@ -381,19 +345,16 @@ def radix_sort_keys_descending(dtype: Any, threads_per_block: Any, items_per_thr
     return made(coop_items.block_radix_sort_keys_descending, dtype, threads_per_block, items_per_thread)
 
 
+@described
 def radix_sort_pairs(dtype: Any, value_dtype: Any, threads_per_block: Any, items_per_thread: int) -> Any:
     """Make a function that sorts the keys of a block, and values with them.
 
     Parameters
     ----------
-    dtype : dtype
-        Of the keys: bools, integers or floats.
-    value_dtype : dtype
-        Of the values.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    items_per_thread : int
-        How many items each thread has.
+    {key_dtype}
+    {value_dtype}
+    {threads_per_block}
+    {known_items_per_thread}
 
     Returns
     -------
@@ -425,19 +386,16 @@ def radix_sort_pairs(dtype: Any, value_dtype: Any, threads_per_block: Any, items
     return made(coop_items.block_radix_sort_pairs, dtype, value_dtype, threads_per_block, items_per_thread)
 
 
+@described
 def radix_sort_pairs_descending(dtype: Any, value_dtype: Any, threads_per_block: Any, items_per_thread: int) -> Any:
     """Make a function that sorts the keys of a block, the largest first, and values with them.
 
     Parameters
     ----------
-    dtype : dtype
-        Of the keys: bools, integers or floats.
-    value_dtype : dtype
-        Of the values.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    items_per_thread : int
-        How many items each thread has.
+    {key_dtype}
+    {value_dtype}
+    {threads_per_block}
+    {known_items_per_thread}
 
     Returns
     -------
@@ -469,6 +427,7 @@ def radix_sort_pairs_descending(dtype: Any, value_dtype: Any, threads_per_block:
     return made(coop_items.block_radix_sort_pairs_descending, dtype, value_dtype, threads_per_block, items_per_thread)
 
 
+@described
 def merge_sort_keys(dtype: Any, threads_per_block: Any, items_per_thread: int, compare_op: Any) -> Any:
     """Make a function that sorts the keys of a block by a comparison.
 
@@ -476,12 +435,9 @@ def merge_sort_keys(dtype: Any, threads_per_block: Any, items_per_thread: int, c
     ----------
     dtype : dtype
         Of the keys.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    items_per_thread : int
-        How many items each thread has.
-    compare_op : callable
-        Of two keys: whether the first is to come before the second.
+    {threads_per_block}
+    {known_items_per_thread}
+    {compare_op}
 
     Returns
     -------
@@ -495,7 +451,7 @@ def merge_sort_keys(dtype: Any, threads_per_block: Any, items_per_thread: int, c
 
     Notes
     -----
-    Keys of which none comes before the other stay in their order.
+    {stable}
 
     Examples
     --------
@@ -514,6 +470,7 @@ def merge_sort_keys(dtype: Any, threads_per_block: Any, items_per_thread: int, c
     return made(coop_items.block_merge_sort_keys, dtype, threads_per_block, items_per_thread, compare_op)
 
 
+@described
 def merge_sort_pairs(dtype: Any, value_dtype: Any, threads_per_block: Any, items_per_thread: int, compare_op: Any) -> Any:
     """Make a function that sorts the keys of a block by a comparison, and values with them.
 
@@ -521,14 +478,10 @@ def merge_sort_pairs(dtype: Any, value_dtype: Any, threads_per_block: Any, items
     ----------
     dtype : dtype
         Of the keys.
-    value_dtype : dtype
-        Of the values.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    items_per_thread : int
-        How many items each thread has.
-    compare_op : callable
-        Of two keys: whether the first is to come before the second.
+    {value_dtype}
+    {threads_per_block}
+    {known_items_per_thread}
+    {compare_op}
 
     Returns
     -------
@@ -541,7 +494,7 @@ def merge_sort_pairs(dtype: Any, value_dtype: Any, threads_per_block: Any, items
 
     Notes
     -----
-    Keys of which none comes before the other stay in their order.
+    {stable}
 
     Examples
     --------
@@ -560,6 +513,7 @@ def merge_sort_pairs(dtype: Any, value_dtype: Any, threads_per_block: Any, items
     return made(coop_items.block_merge_sort_pairs, dtype, value_dtype, threads_per_block, items_per_thread, compare_op)
 
 
+@described
 def exchange(block_exchange_type: BlockExchangeType, dtype: Any, threads_per_block: Any, items_per_thread: int = 1, warp_time_slicing: bool = False) -> Any:
     """Make a function that moves items between the threads of a block.
 
@@ -567,12 +521,9 @@ def exchange(block_exchange_type: BlockExchangeType, dtype: Any, threads_per_blo
     ----------
     block_exchange_type : BlockExchangeType
         From which arrangement into which.
-    dtype : dtype
-        Of the items.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    items_per_thread : int, default 1
-        How many items each thread has.
+    {dtype}
+    {threads_per_block}
+    {items_per_thread}
     warp_time_slicing : bool, default False
         Accepted for CUB's sake.
 
@@ -609,17 +560,15 @@ def exchange(block_exchange_type: BlockExchangeType, dtype: Any, threads_per_blo
     return made(coop_items.block_exchange, block_exchange_type, dtype, threads_per_block, items_per_thread, warp_time_slicing)
 
 
+@described
 def load(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm: str = "direct") -> Any:
     """Make a function by which the threads of a block read an array.
 
     Parameters
     ----------
-    dtype : dtype
-        Of the items.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    items_per_thread : int, default 1
-        How many items each thread has.
+    {dtype}
+    {threads_per_block}
+    {items_per_thread}
     algorithm : str, default 'direct'
         'direct' and 'vectorize' give each thread items that are next to each other; 'striped' gives item k of thread t from
         k * threads + t. 'transpose', 'warp_transpose' and 'warp_transpose_timesliced' give what 'direct' does, and read as neighbours do.
@@ -653,17 +602,15 @@ def load(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorith
     return made(coop_items.block_load, dtype, threads_per_block, items_per_thread, algorithm)
 
 
+@described
 def store(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorithm: str = "direct") -> Any:
     """Make a function by which the threads of a block write an array.
 
     Parameters
     ----------
-    dtype : dtype
-        Of the items.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    items_per_thread : int, default 1
-        How many items each thread has.
+    {dtype}
+    {threads_per_block}
+    {items_per_thread}
     algorithm : str, default 'direct'
         As of `load`.
 
@@ -680,6 +627,7 @@ def store(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, algorit
     return made(coop_items.block_store, dtype, threads_per_block, items_per_thread, algorithm)
 
 
+@described
 def histogram(item_dtype: Any, counter_dtype: Any, threads_per_block: Any, items_per_thread: int, bins: int) -> Any:
     """Make a function that counts the items of a block by their values.
 
@@ -689,10 +637,8 @@ def histogram(item_dtype: Any, counter_dtype: Any, threads_per_block: Any, items
         Of the items: integers from 0 on.
     counter_dtype : dtype
         int32, uint32, int64 or uint64.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    items_per_thread : int
-        How many items each thread has.
+    {threads_per_block}
+    {known_items_per_thread}
     bins : int
         How many values are counted; another one raises IndexError.
 
@@ -718,6 +664,7 @@ def histogram(item_dtype: Any, counter_dtype: Any, threads_per_block: Any, items
     return made(coop_items.block_histogram, item_dtype, counter_dtype, threads_per_block, items_per_thread, bins)
 
 
+@described
 def adjacent_difference(
     dtype: Any, threads_per_block: Any, items_per_thread: int = 1, difference_op: Any = None, block_adjacent_difference_type: Any = None
 ) -> Any:
@@ -725,12 +672,9 @@ def adjacent_difference(
 
     Parameters
     ----------
-    dtype : dtype
-        Of the items.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    items_per_thread : int, default 1
-        How many items each thread has.
+    {dtype}
+    {threads_per_block}
+    {items_per_thread}
     difference_op : callable or str, optional
         Of an item and its neighbour; by default the difference.
     block_adjacent_difference_type : BlockAdjacentDifferenceType, optional
@@ -763,17 +707,15 @@ def adjacent_difference(
     return made(coop_items.block_adjacent_difference, dtype, threads_per_block, items_per_thread, difference_op, block_adjacent_difference_type)
 
 
+@described
 def discontinuity(dtype: Any, threads_per_block: Any, items_per_thread: int = 1, flag_op: Any = None, block_discontinuity_type: Any = None) -> Any:
     """Make a function that finds where runs of a block begin or end.
 
     Parameters
     ----------
-    dtype : dtype
-        Of the items.
-    threads_per_block : int or tuple of int
-        The threads of the blocks that call it, along one to three axes.
-    items_per_thread : int, default 1
-        How many items each thread has.
+    {dtype}
+    {threads_per_block}
+    {items_per_thread}
     flag_op : callable, optional
         Of two neighbours: whether a run ends between them; by default, whether they differ.
     block_discontinuity_type : BlockDiscontinuityType, optional
@@ -806,10 +748,102 @@ def discontinuity(dtype: Any, threads_per_block: Any, items_per_thread: int = 1,
     return made(coop_items.block_discontinuity, dtype, threads_per_block, items_per_thread, flag_op, block_discontinuity_type)
 
 
+@described
+def shuffle(block_shuffle_type: BlockShuffleType, dtype: Any, threads_per_block: Any, items_per_thread: int = 1) -> Any:
+    """Make a function that gives the threads of a block items of other threads.
+
+    Parameters
+    ----------
+    block_shuffle_type : BlockShuffleType
+        Offset and Rotate: the item of the thread at a distance; Up and Down: all items of the block, moved by one place.
+    {dtype}
+    {threads_per_block}
+    {items_per_thread}
+
+    Returns
+    -------
+    callable
+        Of Offset and Rotate ``shuffle(item, distance)`` in kernels, the distance 1 if none is given: the item of the thread so many
+        further on. Rotate goes on with the block's first thread after its last one; with Offset, threads that have none at that
+        distance get their own item.
+        Of Up and Down ``shuffle(items, out)``, with arrays of `items_per_thread`; without `out` the items are replaced. Up gives each item's
+        place the item before it, Down the one after; the item at the end that has none stays. The result
+        is the item that has no place any more, for every thread.
+
+    See Also
+    --------
+    exchange, adjacent_difference, ingot.cuda.shfl_sync
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> rotate = cuda.coop.block.shuffle(cuda.coop.block.BlockShuffleType.Rotate, np.int64, 4)
+    >>> @cuda.jit
+    ... def kernel(x, out):
+    ...     i = cuda.threadIdx.x
+    ...     out[i] = rotate(x[i], -1)
+    >>> out = np.zeros(4, int)
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 4](np.array([3, 1, 4, 7]), out)
+    >>> out
+    array([7, 3, 1, 4])
+    """
+    return made(coop_moves.block_shuffle, block_shuffle_type, dtype, threads_per_block, items_per_thread)
+
+
+@described
+def run_length(item_dtype: Any, threads_per_block: Any, runs_per_thread: int, decoded_items_per_thread: int) -> Any:
+    """Make a function that decodes the runs of a block: items, and how often each is there.
+
+    Parameters
+    ----------
+    item_dtype : dtype
+        Of the items.
+    {threads_per_block}
+    runs_per_thread : int
+        How many runs each thread has.
+    decoded_items_per_thread : int
+        How many items each thread gets at once.
+
+    Returns
+    -------
+    callable
+        ``run_length(run_values, run_lengths)`` in kernels, with arrays of `runs_per_thread`, gives the runs. They have the number of items,
+        `total_decoded_size`, and ``decode(decoded_items, from_decoded_offset, relative_offsets)``, by which each thread gets its
+        `decoded_items_per_thread` of those from an offset on, 0 if none is given, and the place of each in its run. What is beyond the
+        last item is left as it is.
+
+    See Also
+    --------
+    discontinuity, inclusive_sum
+
+    Notes
+    -----
+    The runs are in memory of the block, which the next call for the same place in the source takes.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> run_length = cuda.coop.block.run_length(np.int64, 3, 1, 2)
+    >>> @cuda.jit
+    ... def kernel(values, lengths, out):
+    ...     i = cuda.threadIdx.x
+    ...     runs = run_length(values[i], lengths[i])
+    ...     runs.decode(out[2 * i : 2 * i + 2])
+    >>> out = np.zeros(6, int)
+    >>> with ingot.device("emulated"):
+    ...     kernel[1, 3](np.array([7, 8, 9]), np.array([3, 0, 2]), out)
+    >>> out
+    array([7, 7, 7, 9, 9, 0])
+    """
+    return made(coop_moves.block_run_length, item_dtype, threads_per_block, runs_per_thread, decoded_items_per_thread)
+
+
 __all__ = [
     "BlockAdjacentDifferenceType",
     "BlockDiscontinuityType",
     "BlockExchangeType",
+    "BlockShuffleType",
     "adjacent_difference",
     "discontinuity",
     "exchange",
@@ -826,6 +860,8 @@ __all__ = [
     "radix_sort_pairs",
     "radix_sort_pairs_descending",
     "reduce",
+    "run_length",
+    "shuffle",
     "store",
     "sum",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ingot.cuda.coop.block as block
 import ingot.cuda.coop.warp as warp
 
-from .. import coop, coop_items
+from .. import coop, coop_items, coop_moves
 from ..registry import implements
 
 implements(block.reduce)(coop.block_reduce)
@@ -25,7 +25,7 @@ implements(block.load)(coop_items.block_load)
 implements(block.store)(coop_items.block_store)
 implements(block.merge_sort_keys)(coop_items.block_merge_sort_keys)
 implements(block.merge_sort_pairs)(coop_items.block_merge_sort_pairs)
-implements(warp.merge_sort_keys)(coop_items.warp_merge_sort_keys)
+implements(warp.merge_sort_keys)(coop_moves.warp_merge_sort_keys)
 implements(block.radix_sort_keys)(coop_items.block_radix_sort_keys)
 implements(block.radix_sort_keys_descending)(coop_items.block_radix_sort_keys_descending)
 implements(block.radix_sort_pairs)(coop_items.block_radix_sort_pairs)
@@ -33,3 +33,9 @@ implements(block.radix_sort_pairs_descending)(coop_items.block_radix_sort_pairs_
 implements(block.histogram)(coop_items.block_histogram)
 implements(block.adjacent_difference)(coop_items.block_adjacent_difference)
 implements(block.discontinuity)(coop_items.block_discontinuity)
+implements(block.shuffle)(coop_moves.block_shuffle)
+implements(block.run_length)(coop_moves.block_run_length)
+implements(warp.load)(coop_moves.warp_load)
+implements(warp.store)(coop_moves.warp_store)
+implements(warp.exchange)(coop_moves.warp_exchange)
+implements(warp.merge_sort_pairs)(coop_moves.warp_merge_sort_pairs)
