@@ -81,6 +81,10 @@ COMPUTED = [
     Refusal("containers", "a list of several kinds of elements that grows or shrinks on one path only", _GROWS),
     Refusal("containers", f"a list of which each element is {HOLE}, that grows or shrinks on one path only", _GROWS),
     Refusal("containers", "a dict that gets or loses keys on one path only", "let all paths leave the same keys"),
+    Refusal("containers", "changing a dict that is another one on another path", "make a copy of it before, as by `p = dict(p)`"),
+    Refusal("containers", "changing a list that is another one on another path", "make a copy of it before, as by `p = list(p)`"),
+    Refusal("objects", "changing an instance that is another one on another path", "make a new instance before"),
+    Refusal("containers", f"{HOLE} that may be one that has been changed under another name", "read it before that one is changed, or change a copy of that one"),
     Refusal(
         "kernels",
         "a barrier that not all threads of a block may come to",

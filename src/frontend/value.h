@@ -332,6 +332,7 @@ struct HeapObject {
   std::vector<bool> absent{};  ///< by attribute: whether the caller's instance lacked it
   bool given_away = false;     ///< made in the function, and stored in a container of the caller
   std::string conflict{};      ///< why its structure is not known at this point
+  bool is_stale = false;       ///< that is: what may be the same object has been changed
   /// Of a list buffer: the form of its elements, with numbers without nodes. Its values are then the length
   /// and, for each of these numbers, an array of at least that length.
   std::shared_ptr<const Value> element{};

@@ -196,6 +196,7 @@ EXAMPLES = [
     (refused_joins.stored_after, {"w": X}, {}, X),
     (refused_joins.passed_after, {"w": X}, X),
     (refused_joins.list_after, [X], X),
+    (refused_joins.instance_after, refused_joins.Pair(X, X), X),
     (itself, [1]),
     (itself_in, [1]),
     (itself_inserted, [1]),

@@ -45,3 +45,15 @@ def list_after(p, x):
         p = [a * 0.5 for a in p]
     p[0] = x
     return p
+
+
+class Pair:
+    def __init__(self, w, b):
+        self.w, self.b = w, b
+
+
+def instance_after(p, x):
+    for _ in range(len(x)):
+        p = Pair(p.w * 0.5, p.b)
+    p.w = x
+    return p

@@ -301,6 +301,22 @@ def test_names_of_python_and_numpy_are_guarded(monkeypatch):
     assert compiled(4.0) == 6.0 and len(compiled.specialisations) == 3
 
 
+def test_names_of_python_that_a_program_replaces():
+    """`__builtins__` among the globals takes the place of Python's names, in functions and lambdas; what it lacks is not there."""
+    scope = {"np": np, "__builtins__": {"abs": lambda x: x * 2, "len": len, "width": 3.0}}
+    exec("f = lambda x: abs(x) + width * len([x])\ndef g(x):\n    return f(x) + abs(width)\ndef h(x):\n    return max(x, width)", scope)
+    for name in ("f", "g"):
+        compiled = jitted(scope[name])
+        assert compiled(-4.0) == scope[name](-4.0)
+        scope["__builtins__"]["width"] = 5.0
+        assert compiled(-4.0) == scope[name](-4.0)
+        scope["__builtins__"]["width"] = 3.0
+    with pytest.raises(NameError, match="name 'max' is not defined"):
+        jitted(scope["h"])(1.0)
+    scope["__builtins__"]["max"] = max
+    assert jitted(scope["h"])(1.0) == 3.0
+
+
 def test_callees_are_guarded(monkeypatch):
     compiled = jitted(calls_helper)
     assert compiled(1) == 2

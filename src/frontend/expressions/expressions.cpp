@@ -79,6 +79,14 @@ Value eval_name_open(Tracer& t, nb::handle e) {
   return kind_of_value(found).bound(t, found, name);
 }
 
+/// The names behind the globals: Python's own, or those that a program has put into `__builtins__`.
+nb::dict builtins_of(const Tracer& t) {
+  const nb::str key("__builtins__");
+  const nb::object own = t.frame->globals.contains(key) ? t.frame->globals[key] : imported("builtins");
+  const nb::object names = PyDict_Check(own.ptr()) ? own : attribute(own, "__dict__");
+  return nb::borrow<nb::dict>(names);
+}
+
 Value load_global(Tracer& t, const std::string& name, nb::handle e) {
   if (const auto it = t.frame->cells.find(name); it != t.frame->cells.end()) {
     const nb::object content = attribute_or(it->second, "cell_contents", nb::object());
@@ -94,12 +102,12 @@ Value load_global(Tracer& t, const std::string& name, nb::handle e) {
     const nb::object content = t.frame->globals[key];
     return outside(t, t.frame->globals, name, content, name, e);
   }
-  const nb::object builtins = imported("builtins");
-  const nb::object found = attribute_or(builtins, name.c_str(), nb::object());
-  if (!t.frame->of_library || !found.is_valid()) {
-    t.guards.push_back({t.frame->globals, name, {}});
-    t.guards.push_back({attribute(builtins, "__dict__"), name, found});
-  }
+  const nb::dict builtins = builtins_of(t);
+  const nb::object found = builtins.contains(key) ? nb::object(builtins[key]) : nb::object();
+  if (!t.frame->of_library || !found.is_valid()) t.guards.push_back({t.frame->globals, name, {}});
+  if (found.is_valid() && !builtins.is(attribute(imported("builtins"), "__dict__")))
+    return outside(t, builtins, name, found, name, e);
+  if (!t.frame->of_library || !found.is_valid()) t.guards.push_back({builtins, name, found});
   if (!found.is_valid()) raise(t, ExceptionKind::NameError, "name '" + name + "' is not defined");
   return Static{found};
 }

@@ -211,30 +211,12 @@ NodeId convert(Tracer& t, const Value& number, Kind kind) {
 namespace {
 
 /// Whether objects can get other numbers: those that are still reachable under their own must keep them.
-/// Cells that `to` lacks are not seen after the join.
 bool may_renumber(const Tracer& t, const State& to, const State& state, const Value& value,
                   const std::map<uint32_t, uint32_t>& numbers) {
-  std::set<uint32_t> seen;
-  std::set<uint32_t> fixed;  // reachable from objects that are not renumbered
-  const std::function<void(uint32_t)> reach = [&](uint32_t id) {
-    if (!seen.insert(id).second || !state.heap.contains(id)) return;
-    for (const Value& part : state.heap.at(id).values) each_object(part, reach);
-  };
-  for (const auto& [name, local] : state.locals) each_object(local, reach);
-  each_object(value, reach);
-  const auto fix = [&](uint32_t id) {
-    fixed.insert(id);
-    reach(id);
-  };
-  for (const Frame* at = t.frame; at != nullptr; at = at->caller)
-    for (const auto& [name, local] : at->callers_locals) each_object(local, fix);
-  for (const auto& [id, object] : state.heap) {
-    if (object.argument >= 0 || (object.type == HeapObject::Type::Cell && to.heap.contains(id)))
-      for (const Value& part : object.values) each_object(part, fix);
-  }
+  const Reached reached = reached_by(t, state, to, value);
   for (const auto& [from, number] : numbers) {
-    if (fixed.contains(from) || fixed.contains(number) ||
-        (seen.contains(number) && !numbers.contains(number)))
+    if (reached.from_outside.contains(from) || reached.from_outside.contains(number) ||
+        (reached.all.contains(number) && !numbers.contains(number)))
       return false;
   }
   return true;
@@ -399,6 +381,7 @@ State join(Tracer& t, const State& a, const State& b) {
     } else if (!alike) {
       CallersLists(t).ask_at_join(object, it->second);
       both.conflict = why_disjoint(t, object, it->second);
+      both.is_stale = (object.conflict.empty() ? it->second : object).is_stale;
       both.element = nullptr;
       both.values.clear();
       both.keys.clear();

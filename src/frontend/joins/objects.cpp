@@ -171,28 +171,10 @@ class Joining {
     }
   }
 
-  /// The objects that a state leads to. Cells of one path alone are not seen after it.
-  Numbers reached(const State& state, const State& other_state, const Value& value) const {
-    Numbers seen;
-    const std::function<void(uint32_t)> reach = [&](uint32_t id) {
-      if (!seen.insert(id).second || !state.heap.contains(id)) return;
-      for (const Value& part : state.heap.at(id).values) each_object(part, reach);
-    };
-    for (const auto& [name, local] : state.locals) each_object(local, reach);
-    each_object(value, reach);
-    for (const uint32_t id : t_.pinned) reach(id);
-    for (const Frame* at = t_.frame; at != nullptr; at = at->caller)
-      for (const auto& [name, local] : at->callers_locals) each_object(local, reach);
-    for (const auto& [id, object] : state.heap)
-      if (object.argument >= 0 || (object.type == HeapObject::Type::Cell && other_state.heap.contains(id)))
-        reach(id);
-    return seen;
-  }
-
   void keep_numbers(Value& a_value, Value& b_value) {
     if (numbers_.empty()) return;
-    const Numbers in_a = reached(a_, b_, a_value);
-    const Numbers in_b = reached(b_, a_, b_value);
+    const Numbers in_a = reached_by(t_, a_, b_, a_value).all;
+    const Numbers in_b = reached_by(t_, b_, a_, b_value).all;
     std::map<uint32_t, uint32_t> kept;
     Numbers taken;
     for (const auto& [pair, number] : numbers_) {
@@ -244,6 +226,29 @@ class Joining {
 
 }  // namespace
 
+Reached reached_by(const Tracer& t, const State& state, const State& other, const Value& value) {
+  Reached reached;
+  const std::function<void(uint32_t)> reach = [&](uint32_t id) {
+    if (!reached.all.insert(id).second || !state.heap.contains(id)) return;
+    for (const Value& part : state.heap.at(id).values) each_object(part, reach);
+  };
+  const auto reach_from_outside = [&](uint32_t id) {
+    reached.from_outside.insert(id);
+    reach(id);
+  };
+  for (const auto& [name, local] : state.locals) each_object(local, reach);
+  each_object(value, reach);
+  for (const uint32_t id : t.pinned) reach(id);
+  for (const Frame* at = t.frame; at != nullptr; at = at->caller)
+    for (const auto& [name, local] : at->callers_locals) each_object(local, reach_from_outside);
+  for (const auto& [id, object] : state.heap) {
+    if (object.argument < 0 && (object.type != HeapObject::Type::Cell || !other.heap.contains(id))) continue;
+    reached.all.insert(id);
+    for (const Value& part : object.values) each_object(part, reach_from_outside);
+  }
+  return reached;
+}
+
 bool join_objects(Tracer& t, State& a, Value& a_value, State& b, Value& b_value) {
   return Joining(t, a, b).run(a_value, b_value);
 }
@@ -270,6 +275,7 @@ void will_change(Tracer& t, uint32_t object, nb::handle node) {
     if (!other.may_be.contains(object)) continue;
     other.conflict =
         std::string(words_of(other.type)) + " that may be one that has been changed under another name";
+    other.is_stale = true;
     other.values.clear();
     other.keys.clear();
   }

@@ -7,6 +7,13 @@
 /// attributes, which join; it is not changed, as those that it may be would change with it.
 namespace ingot::frontend {
 
+/// The objects that a state and a value lead to.
+struct Reached {
+  std::set<uint32_t> all;
+  std::set<uint32_t> from_outside;  ///< of the function: directly, by its callers, their containers and cells
+};
+/// Cells that the state of another path lacks are not seen after a join.
+Reached reached_by(const Tracer& t, const State& state, const State& other, const Value& value);
 /// Makes the variables and elements of two states, and two values, that are different objects of one
 /// structure a joined object in both. Gives whether any is new, that is, not known in `a`.
 bool join_objects(Tracer& t, State& a, Value& a_value, State& b, Value& b_value);

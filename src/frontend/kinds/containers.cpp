@@ -24,7 +24,8 @@ HeapObject& contents(Tracer& t, uint32_t container, nb::handle node) {
     need_path(t, object, node);
     const bool is_list = object.type == HeapObject::Type::List;
     unsupported(t, node, object.conflict,
-                !is_list               ? "let all paths leave the same keys"
+                object.is_stale        ? "read it before that one is changed, or change a copy of that one"
+                : !is_list             ? "let all paths leave the same keys"
                 : object.argument >= 0 ? "make a new list, and return it"
                                        : "put numbers of one kind there, tuples of them, or instances of one "
                                          "class; or let all paths leave as many elements");

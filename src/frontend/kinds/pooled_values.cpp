@@ -218,6 +218,12 @@ Conflict PooledValues::conflict(const Value& a, const Value& b, std::string reas
             : "keep the attributes in arrays and choose an index, or make the instances in the compiled "
               "function: "
               "those of a caller are distinguished when compiling";
+  const auto is_callers = [&](const Value& v) {
+    const auto object = t_.state.heap.find(container_of(v));
+    return object != t_.state.heap.end() && object->second.argument >= 0;
+  };
+  if (container_of(a) != 0 && container_of(b) != 0 && is_callers(a) != is_callers(b))
+    conflict.advice = "make a copy on each path, as by `list(x)` or `dict(x)`, so that none is the caller's";
   if ((!left.empty() || is_empty(a)) && (!right.empty() || is_empty(b))) {
     conflict.pools = left;
     conflict.pools.insert(conflict.pools.end(), right.begin(), right.end());

@@ -581,6 +581,7 @@ void store_changed(Tracer& t, uint32_t number, HeapObject changed, nb::handle no
   own.keys = std::move(changed.keys);
   own.element = std::move(changed.element);
   own.conflict = std::move(changed.conflict);
+  own.is_stale = changed.is_stale;
   own.given_away = changed.given_away;
 }
 
