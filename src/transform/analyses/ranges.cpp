@@ -90,12 +90,16 @@ Ranges::Linear Ranges::sum(const Linear& a, const Linear& b, int64_t factor) {
 
 Ranges::Linear Ranges::linear(NodeId value) {
   if (const auto known = linear_.find(value.index); known != linear_.end()) return known->second;
+  if (may_wrap_.contains(value.index)) return {{{value, 1}}, 0};
   ++nesting_;
   Linear found = find_linear(value);
   --nesting_;
   // A sum that may wrap may be known not to later.
   const bool is_itself = found.terms.size() == 1 && found.terms[0].first == value;
-  if (is_itself) return found;
+  if (is_itself) {
+    if (nesting_ < kMostNesting) may_wrap_.insert(value.index);
+    return found;
+  }
   linear_here_.push_back(value.index);
   return linear_[value.index] = std::move(found);
 }
@@ -428,6 +432,7 @@ void Ranges::hold(Linear natural) {
   }
   const auto [node, factor] = natural.terms[0];
   if (factor != 1 && factor != -1) return;
+  may_wrap_.clear();
   Interval& range = bounds_.try_emplace(node.index, Interval{kLowest, kHighest}).first->second;
   bounds_before_.emplace_back(node.index, range);
   // factor * node + constant >= 0

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -94,7 +95,8 @@ class Ranges {
   // What has been found holds where more conditions do, and is forgotten where they end.
   std::unordered_map<uint32_t, Linear> linear_;
   std::unordered_map<uint32_t, Interval> intervals_;  ///< by what makes the values
-  std::vector<uint32_t> linear_here_;                 ///< their keys, in order
+  std::unordered_set<uint32_t> may_wrap_;  ///< sums that are no other sum, as far as is known by now
+  std::vector<uint32_t> linear_here_;      ///< their keys, in order
   std::vector<uint32_t> intervals_here_;
   std::unordered_map<uint32_t, Interval> bounds_;             ///< that conditions give
   std::vector<std::pair<uint32_t, Interval>> bounds_before_;  ///< what they were, in order of changes
