@@ -334,6 +334,8 @@ def read(x: Any, i: Any) -> Any:
         return element(x.xs, length_of(x.xs) - 1 - i)
     if isinstance(x, transformed):
         return x.f(*element(x.xs, i))
+    if isinstance(x, range):
+        return x.start + i * x.step
     return element(x.xs, i) if isinstance(x, zipped) else x[i]
 
 
@@ -519,7 +521,7 @@ def sample_of_one(x: Any) -> Any:
         return sample_of(x.xs)
     if isinstance(x, transformed):
         return x.f(*sample_of(x.xs))
-    return x[0]
+    return 0 if isinstance(x, range) else x[0]
 
 
 def stored(xs: Any, n: int) -> Any:
