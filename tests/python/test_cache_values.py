@@ -4,10 +4,12 @@ As `test_cache_stale.py`, for values: each case is a module of two versions; one
 runs all second ones.
 """
 
+import collections
 import shutil
 
 import pytest
 from caching import run
+from ingot._cache.names import Unnamed, form_of
 from test_cache_stale import SCRIPT
 
 MODULE = "import enum, functools, dataclasses, typing\nimport numpy as np\nimport ingot\n{}\n%ingot.jit\ndef f(x, y=None): return {}\ncall = lambda: f({})\n"
@@ -278,3 +280,16 @@ def test_values_are_those_of_now(tmp_path):
     _write(tmp_path, 1)
     wrong, *_ = run(tmp_path / "cache", COUNTING, *names, cwd=tmp_path, INGOT_TIERS="quick")
     assert not named(wrong)
+
+
+def test_tuples_that_hold_one_twice_are_not_looked_through():
+    """Named ones neither, and those in one another: 30 levels would take hours."""
+    Pair = collections.namedtuple("Pair", "a b")
+    named = mixed = object
+    for _ in range(15):
+        named = Pair(Pair(named, named), Pair(named, named))
+        mixed = (Pair(mixed, mixed), Pair(mixed, mixed))
+    for value in (named, mixed):
+        with pytest.raises(Unnamed, match="more than 100000 values"):
+            form_of(value)
+    assert form_of(Pair(object, (1, object)))[0] == "named tuple"

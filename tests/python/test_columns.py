@@ -1,5 +1,7 @@
 """Lanes that step from row to row, and take neighbours of each: the bits are those of one number after the other."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -112,3 +114,27 @@ def test_columns_are_not_gathered(kind, monkeypatch):
     x = np.random.default_rng(0).random(4096)
     text = str(ingot.jit(total_of_runs).explain(x)).split("=== assembly")[1]
     assert "unpck" in text and "gather" not in text
+
+
+@pytest.mark.parametrize("kind", ("avx2", "avx512"))
+@pytest.mark.parametrize("dtype", ("float64", "float32", "int64", "int32"))
+def test_columns_are_not_scattered(dtype, kind, monkeypatch):
+    """What lanes store to four neighbours of their rows is transposed: their loop stores pieces of rows, and no element by itself."""
+    need_vectors(kind)
+    monkeypatch.setenv("INGOT_VECTORS", kind)
+
+    def fill(x):
+        out = np.zeros(8 * len(x), x.dtype)
+        for i in range(len(x)):
+            v = x[i]
+            out[i * 8 + 1] = v
+            out[i * 8 + 2] = v + v
+            out[i * 8 + 3] = v - v
+            out[i * 8 + 4] = v * v
+        return out
+
+    x = np.arange(100).astype(dtype)
+    text = str(ingot.jit(fill).explain(x)).split("=== assembly")[1]
+    loops = [block for block in text.split("\n.LBB") if re.search(r"\tv\w*mul\w*\t.*[yz]mm", block)]
+    pieces, elements = (r"\tv(mov[au]p[sd]|movdq[au]\w*|extract[if]\w+)\t.*\)$", r"\tv(p?scatter\w+|mov[lh]p[sd]|movs[sd]|mov[qd]|p?extr[a-z]*[sdq])\t.*\)$")
+    assert any(len(re.findall(pieces, loop, re.M)) >= 4 and not re.search(elements, loop, re.M) for loop in loops)

@@ -46,12 +46,12 @@ _MOST_VALUES = 100_000  # of a tuple, those of the tuples in it among them, whic
 
 
 def is_small(value: tuple[Any, ...]) -> bool:
-    """Whether a tuple can be looked through."""
+    """Whether a tuple, named or not, can be looked through."""
     waiting, count = [value], 0
     while waiting and count <= _MOST_VALUES:
         inner = waiting.pop()
-        count += len(inner)
-        waiting += [each for each in inner if type(each) is tuple]
+        count += tuple.__len__(inner)
+        waiting += [each for each in tuple.__iter__(inner) if isinstance(each, tuple)]
     return count <= _MOST_VALUES
 
 
@@ -162,9 +162,9 @@ def form_of(value: Any) -> Any:
         return ("package", *place)
     if (told := _c_form(value)) is not None:
         return told
+    if isinstance(value, tuple) and not is_small(value):
+        raise Unnamed(f"a tuple that holds more than {_MOST_VALUES} values")
     if type(value) is tuple:
-        if not is_small(value):
-            raise Unnamed(f"a tuple that holds more than {_MOST_VALUES} values")
         return ("tuple", tuple(map(_form_inside, value)))
     if (path := path_of(value)) is not None:
         return ("path", *path)
