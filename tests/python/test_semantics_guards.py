@@ -302,7 +302,7 @@ def test_names_of_python_and_numpy_are_guarded(monkeypatch):
 
 
 def test_names_of_python_that_a_program_replaces():
-    """`__builtins__` among the globals takes the place of Python's names, in functions and lambdas; what it lacks is not there."""
+    """`__builtins__` among the globals replaces the names of Python, in functions and lambdas; what it lacks is not there."""
     scope = {"np": np, "__builtins__": {"abs": lambda x: x * 2, "len": len, "width": 3.0}}
     exec("f = lambda x: abs(x) + width * len([x])\ndef g(x):\n    return f(x) + abs(width)\ndef h(x):\n    return max(x, width)", scope)
     for name in ("f", "g"):
