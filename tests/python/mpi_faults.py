@@ -215,7 +215,7 @@ def tested_for_ever(comm):
         pass
 
 
-@fault("timeout", timeout=1.0)
+@fault("timeout", timeout=0.4)
 def computes_for_ever(comm):
     if comm.rank == 0:
         comm.Recv(ones(), 1)  # A

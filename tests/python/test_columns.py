@@ -80,6 +80,7 @@ def of_matrix(x, row):
 FUNCTIONS = (totals, scans, four_of_each, neighbours, of_matrix)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", ("float64", "float32", "int64", "int32", "int16", "complex128", "bool"))
 def test_columns_have_the_bits_of_single_elements(dtype, kind, monkeypatch):

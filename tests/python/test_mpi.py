@@ -29,6 +29,11 @@ def environment(**more):
     }  # fmt: skip
 
 
+def shared(folder):
+    """A cache, by which ranks compile a function once."""
+    return {"INGOT_CACHE": "on", "INGOT_CACHE_DIR": str(folder / "cache")}
+
+
 def start(count, program, *words, **more):
     command = ["mpiexec", "-n", str(count), sys.executable, program, *words]
     return subprocess.Popen(command, env=environment(**more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
@@ -57,7 +62,7 @@ def ended(process, seconds=150):
 @pytest.mark.parametrize("counts", [(2, 4), pytest.param((4, 1), marks=pytest.mark.slow)], ids=str)
 def test_programs_of_several_ranks(counts, tmp_path):
     for count in counts:
-        code, out, errors = ended(start(count, HERE / "mpi_programs.py", INGOT_CACHE="on", INGOT_CACHE_DIR=str(tmp_path)))
+        code, out, errors = ended(start(count, HERE / "mpi_programs.py", **shared(tmp_path)))
         assert code == 0, errors
         assert out.count("0 differ") == count
 
@@ -93,8 +98,8 @@ def test_derivatives_of_several_ranks(count):
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("part", range(5))
-def test_derivatives_of_two_ranks(part):
-    code, out, errors = ended(start(2, HERE / "mpi_derivatives.py", str(part), "4"))
+def test_derivatives_of_two_ranks(part, tmp_path):
+    code, out, errors = ended(start(2, HERE / "mpi_derivatives.py", str(part), "4", **shared(tmp_path)))
     assert code == 0, errors
     assert out.count("0 differ") == 2
 
@@ -102,7 +107,7 @@ def test_derivatives_of_two_ranks(part):
 def run(tmp_path, count, text, **more):
     file = tmp_path / "program.py"
     file.write_text("import ingot\nimport numpy as np\nfrom mpi4py import MPI\n\ncomm = MPI.COMM_WORLD\n\n" + text)
-    return ended(start(count, file, **more), 60)
+    return ended(start(count, file, **{**shared(tmp_path), **more}), 60)
 
 
 def test_communicators_are_found_wherever_they_are():
@@ -318,7 +323,7 @@ def f(comm, x):
 
 print(f(MPI.COMM_SELF, np.arange(3.0)), f.specialisations[0].why)
 """
-    runs = [run(tmp_path, 1, text, INGOT_CACHE="on", INGOT_CACHE_DIR=str(tmp_path / "cache")) for _ in range(2)]
+    runs = [run(tmp_path, 1, text) for _ in range(2)]
     assert [out.strip() for _, out, _ in runs] == ["[0. 1. 2.] the first call", "[0. 1. 2.] the cache"], runs
 
 

@@ -259,8 +259,8 @@ def examples() -> list:
     for path, value in {"ingot": ingot, **PUBLIC, **MEMBERS}.items():
         doc = inspect.getdoc(value) or ""
         if ">>> " in doc:
-            mark = [pytest.mark.sampled(5)] if path.startswith(("ingot.random.", "ingot.cuda")) else []
-            cases.append(pytest.param(path, doc, id=path, marks=mark))
+            share = 5 if path.startswith(("ingot.random.", "ingot.cuda")) else 2
+            cases.append(pytest.param(path, doc, id=path, marks=pytest.mark.sampled(share)))
     return cases
 
 

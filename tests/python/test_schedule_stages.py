@@ -359,6 +359,7 @@ def test_examples(name):
     assert done.returncode == 0 and "True" in done.stdout and "False" not in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.rotated(3)
 def test_the_benchmark_compares_results():
     command = [sys.executable, "-m", "bench.schedules", "--small", "--rounds", "1", "--only", "blur, float32", "jacobi"]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=300)

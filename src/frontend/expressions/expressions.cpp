@@ -79,7 +79,8 @@ Value eval_name_open(Tracer& t, nb::handle e) {
   return kind_of_value(found).bound(t, found, name);
 }
 
-/// The names that are asked for after the globals: Python's own, or those that a program has put into `__builtins__`.
+/// The names that are asked for after the globals: Python's own, or those that a program has put into
+/// `__builtins__`.
 nb::dict builtins_of(const Tracer& t) {
   const nb::str key("__builtins__");
   const nb::object own = t.frame->globals.contains(key) ? t.frame->globals[key] : imported("builtins");
