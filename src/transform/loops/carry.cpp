@@ -236,10 +236,6 @@ class Carrier : public Rewriter {
   void guard(NodeId around) {
     const Nodes inside = std::exchange(guarded_[around.index], {});
     guarded_.erase(around.index);
-    const ir::SpanId location = b_.span();
-    const Nodes results = source_.results_of(around);
-    std::vector<Type> types;
-    for (const NodeId result : results) types.push_back(source_.type(result));
     NodeId all = b_.constant(true);
     Nodes counts;
     for (const NodeId loop : inside) {
@@ -248,19 +244,12 @@ class Carrier : public Rewriter {
       counts.push_back(count);
       all = loops_.both(all, loops_.less(b_.index(0), count));
     }
-    const auto carrying = [&] {
-      write(around);
-      return use_all(results);
-    };
     const auto as_it_was = [&] {
       is_careful_ = true;
       clone(around);
       is_careful_ = false;
-      return use_all(results);
     };
-    const Nodes given = loops_.branch(all, types, carrying, as_it_was);
-    b_.set_span(location);
-    for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
+    write_versions(around, all, [&] { write(around); }, as_it_was);
   }
 
   void write_loop(NodeId loop, const Plan& plan) {

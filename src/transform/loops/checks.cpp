@@ -168,7 +168,7 @@ class LoopVersioner : public Rewriter {
     const bool any_check =
         std::ranges::any_of(gone, [&](NodeId node) { return source_.op(node) == Op::check; });
     if (!any_check || (b_.function().is_constant(all) && !is_true(all))) return clone(loop);
-    write_both(loop, all, [&] { without(loop, gone); }, [&] { write_careful(loop); });
+    write_versions(loop, all, [&] { without(loop, gone); }, [&] { write_careful(loop); });
   }
 
   /// Whether all innermost loops of a region could run in lanes, or loops around them.
@@ -344,23 +344,6 @@ class LoopVersioner : public Rewriter {
     drop(gone, false);
   }
 
-  /// The loop, written by one function or the other.
-  void write_both(NodeId loop, NodeId condition, const std::function<void()>& fast,
-                  const std::function<void()>& other) {
-    const Nodes results = source_.results_of(loop);
-    std::vector<Type> types;
-    for (NodeId result : results) types.push_back(source_.type(result));
-    const ir::SpanId location = b_.span();
-    const auto written = [&](const std::function<void()>& write) {
-      b_.set_span(location);
-      write();
-      return use_all(results);
-    };
-    const Nodes given =
-        loops_.branch(condition, types, [&] { return written(fast); }, [&] { return written(other); });
-    b_.set_span(location);
-    for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
-  }
   void write_careful(NodeId loop) {
     careful_ = true;
     clone(loop);
@@ -383,10 +366,10 @@ class LoopVersioner : public Rewriter {
     const auto fast = [&] {
       drop(gone, true);
       if (plan.checks.phases() == 0 || plan.values.cost >= kFunction) strips();
-      else write_both(loop, has_many_iterations(loop), strips, [&] { clone(loop); });
+      else write_versions(loop, has_many_iterations(loop), strips, [&] { clone(loop); });
       drop(gone, false);
     };
-    write_both(loop, all, fast, [&] { write_careful(loop); });
+    write_versions(loop, all, fast, [&] { write_careful(loop); });
   }
 
   int64_t strip_bits(NodeId loop) const {

@@ -119,20 +119,9 @@ class LayoutGuard : public Step {
                        "make views of arrays before the loop");
     }
     if (layouts.views.empty()) return clone(id);
-    const ir::SpanId location = b_.span();
-    const Nodes results = source_.results_of(id);
-    std::vector<Type> types;
-    for (const NodeId result : results) types.push_back(source_.type(result));
-    const auto given_by = [&](bool is_named) {
-      version(is_named);
-      return use_all(results);
-    };
     const NodeId disjoint =
         are_disjoint(loops_, source_, layouts.views, [this](NodeId old) { return use(old); });
-    const Nodes given =
-        loops_.branch(disjoint, types, [&] { return given_by(true); }, [&] { return given_by(false); });
-    b_.set_span(location);
-    bind_results(id, given);
+    write_versions(id, disjoint, [&] { version(true); }, [&] { version(false); });
   }
   void set_location(NodeId id) override {
     Rewriter::set_location(id);
@@ -481,25 +470,16 @@ class Versioner : public Step {
   void visit(NodeId id) override {
     if (id != nest_ || is_inside_) return clone(id);
     is_inside_ = true;
-    const ir::SpanId location = b_.span();
-    const Nodes results = source_.results_of(id);
-    std::vector<Type> types;
-    for (const NodeId result : results) types.push_back(source_.type(result));
     const NodeId count = use(count_);
     const auto version = [&](bool is_whole) {
       is_whole_ = is_whole;
       bind(count_, is_whole ? b_.index(most_) : count);
       set_location(id);
       clone(id);
-      return use_all(results);
     };
-    const Nodes given = loops_.branch(
-        loops_.equal(count, b_.index(most_)), types, [&] { return version(true); },
-        [&] { return version(false); });
+    write_versions(id, loops_.equal(count, b_.index(most_)), [&] { version(true); }, [&] { version(false); });
     bind(count_, count);
     is_inside_ = false;
-    b_.set_span(location);
-    bind_results(id, given);
   }
   void set_location(NodeId id) override {
     Rewriter::set_location(id);

@@ -189,9 +189,8 @@ class Scheduler : public ParallelWriter {
       in_order_ = in_order;
       clone(id);
       in_order_ = {};
-      return Nodes();
     };
-    loops_.branch(keeps, {}, [&] { return written({}); }, [&] { return written(id); });
+    write_versions(id, keeps, [&] { written({}); }, [&] { written(id); });
     b_.set_span(location);
   }
 

@@ -1,5 +1,7 @@
 #include "transform/writers/rewriter.h"
 
+#include "transform/writers/loop_writer.h"
+
 namespace ingot::transform {
 
 namespace {
@@ -136,6 +138,22 @@ void Rewriter::clone(NodeId id) {
   if (!source_.type(id).is(ir::TypeKind::Results)) return bind(id, made);
   for (size_t i = 0; i < source_.result_count(id); ++i)
     bind(source_.result(id, i), b_.function().result(made, i));
+}
+
+void Rewriter::write_versions(NodeId id, NodeId condition, const std::function<void()>& where_it_holds,
+                              const std::function<void()>& elsewhere) {
+  const Nodes results = source_.results_of(id);
+  const ir::SpanId location = b_.span();
+  const auto given_by = [&](const std::function<void()>& write) {
+    b_.set_span(location);
+    write();
+    return use_all(results);
+  };
+  const Nodes given = LoopWriter(b_).branch(
+      condition, types_of(results), [&] { return given_by(where_it_holds); },
+      [&] { return given_by(elsewhere); });
+  b_.set_span(location);
+  for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
 }
 
 void Rewriter::clone_region(NodeId id, size_t index, NodeId made) {

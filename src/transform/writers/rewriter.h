@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -60,6 +61,9 @@ class Rewriter {
 
   /// Makes the same node of the new operands, with what is in its regions.
   void clone(NodeId id);
+  /// Writes a node in two versions, of which a condition chooses; its results are those of the one that runs.
+  void write_versions(NodeId id, NodeId condition, const std::function<void()>& where_it_holds,
+                      const std::function<void()>& elsewhere);
   /// Visits a region's nodes and terminator in the current region of the builder.
   void clone_body(RegionId region);
   /// Visits a region's nodes up to a terminator that falls through; false: the current region has ended
