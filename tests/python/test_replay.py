@@ -39,6 +39,12 @@ def stages(path):
     return re.findall(r'^stage "(.*)"$', (path / "call.txt").read_text(), re.M)
 
 
+def with_few_stages(text):
+    """The text of a replay file with three stages: the first one, `to_loops`, and the last one."""
+    last = re.findall(r'^stage "(\d+)-', text, re.M)[-1]
+    return re.sub(rf'^stage "(?!1-|6-|{last}-).*"\n', "", text, flags=re.M)
+
+
 def replays(*paths):
     status, out, err = opt("--replay", *paths)
     assert (status, err) == (0, ""), err
@@ -403,7 +409,7 @@ def test_other_outside_calls_than_recorded(tmp_path):
         return np.linalg.solve(a, b)
 
     a, b = np.eye(2) * 2.0, np.ones((2, 1))
-    _, text = recorded(f, a, b, path=tmp_path)
+    text = with_few_stages(recorded(f, a, b, path=tmp_path)[1])
     file = tmp_path / "call.txt"
     two = "0000000000000040"
     host, library = re.search(r"^host 0 \((?:.|\n)*?\)\n", text, re.M)[0], re.search(r"^library .*\n(?:  .*\n)*", text, re.M)[0]
@@ -437,10 +443,10 @@ def sample(tmp_path_factory):
 
 
 def changed(sample, tmp_path, old, new):
-    """A copy of the sample with one thing changed in its replay file."""
+    """A copy of the sample with one thing changed in its replay file, which has few stages."""
     for name in stages(sample):
         (tmp_path / name).write_bytes((sample / name).read_bytes())
-    text = (sample / "call.txt").read_text()
+    text = with_few_stages((sample / "call.txt").read_text())
     assert old in text
     (tmp_path / "call.txt").write_text(new.join(text.rsplit(old, 1)))
     return tmp_path
