@@ -220,6 +220,7 @@ std::optional<Ranges::Interval> Ranges::interval_of_arms(NodeId atom) {
     all = all ? Interval{std::min(all->low, own.low), std::max(all->high, own.high)} : own;
   }
   in_arm_ = false;
+  may_wrap_.clear();  // branches in the arms have not been looked into
   return all;
 }
 
