@@ -40,23 +40,35 @@ bool is_same_constant(PyObject* value, PyObject* object) {
 /// Closures in closures are compared so far.
 constexpr int kDeepest = 5;
 
-bool is_plain_function(PyObject* function) {
+bool has_attributes(PyObject* function) {
   const PyObject* const own = reinterpret_cast<PyFunctionObject*>(function)->func_dict;
-  return PyFunction_GET_DEFAULTS(function) == nullptr && PyFunction_GET_KW_DEFAULTS(function) == nullptr &&
-         (own == nullptr || PyDict_GET_SIZE(own) == 0);
+  return own != nullptr && PyDict_GET_SIZE(own) != 0;
 }
 
-/// Whether two functions do the same: a function that is written in a call is another object each time. False
-/// may also mean that they have more than what is compared here. Runs no code.
-bool are_alike(PyObject* a, PyObject* b, int depth) {
-  if (!PyFunction_Check(a) || !PyFunction_Check(b) || depth > kDeepest) return false;
-  if (PyFunction_GET_CODE(a) != PyFunction_GET_CODE(b) ||
-      PyFunction_GET_GLOBALS(a) != PyFunction_GET_GLOBALS(b) || !is_plain_function(a) ||
-      !is_plain_function(b))
+/// Whether a function was made for all that are alike, and has variables of its own (`_of_its_own` in
+/// `_operations/alike.py`).
+bool is_made_for_all(PyObject* function) {
+  static PyObject* const name = PyUnicode_InternFromString("__ingot_own__");
+  PyObject* const own = reinterpret_cast<PyFunctionObject*>(function)->func_dict;
+  return own != nullptr && PyDict_GET_SIZE(own) == 1 && PyDict_GetItemWithError(own, name) != nullptr;
+}
+
+bool has_defaults(PyObject* function) {
+  return PyFunction_GET_DEFAULTS(function) != nullptr || PyFunction_GET_KW_DEFAULTS(function) != nullptr;
+}
+
+/// Whether a function does the same as a known one: what is written in a call is another object each time.
+/// False may also mean that they have more than what is compared here. Runs no code.
+bool are_alike(PyObject* a, PyObject* known, int depth) {
+  if (!PyFunction_Check(a) || !PyFunction_Check(known) || depth > kDeepest) return false;
+  if (PyFunction_GET_CODE(a) != PyFunction_GET_CODE(known) ||
+      PyFunction_GET_GLOBALS(a) != PyFunction_GET_GLOBALS(known) || has_attributes(a) || has_defaults(a) ||
+      has_defaults(known))
     return false;
   PyObject* const mine = PyFunction_GET_CLOSURE(a);
-  PyObject* const theirs = PyFunction_GET_CLOSURE(b);
-  if (mine == nullptr || theirs == nullptr) return mine == theirs;
+  PyObject* const theirs = PyFunction_GET_CLOSURE(known);
+  if (mine == nullptr || theirs == nullptr) return mine == theirs && !has_attributes(known);
+  if (!is_made_for_all(known)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mine); ++i) {
     PyObject* const x = PyCell_GET(PyTuple_GET_ITEM(mine, i));
     PyObject* const y = PyCell_GET(PyTuple_GET_ITEM(theirs, i));

@@ -1,5 +1,7 @@
 """Sequences of `ingot.parallel`: indices from the end, and the dtypes of what is combined."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -73,34 +75,56 @@ def test_dtypes_of_init_of_exclusive_scans():
         assert absolute.tolist() == [2j, abs(2j - 7.0)]
 
 
-def test_what_is_compiled_for_many_has_no_variables_of_one():
-    """A function is compiled for all that do the same: whoever came first may change its number, as a thread does meanwhile."""
+def _holders(h):
+    """Functions that call one, which holds a number, in each way in which they may hold it."""
+    jitted, pair = ingot.jit(h), (h,)
+    return {
+        "closure": lambda v: h(v),
+        "jitted": lambda v: jitted(v),
+        "itself": jitted,
+        "tuple": lambda v: pair[0](v),
+        "default": lambda v, h=h: h(v),
+        "keyword": lambda v, *, h=h: h(v),
+        "partial": functools.partial(lambda h, v: h(v), h),
+        "keyword of a partial": functools.partial(lambda v, h: h(v), h=h),
+    }
+
+
+@pytest.mark.parametrize("kind", list(_holders(lambda v: v)))
+def test_what_is_compiled_for_many_has_no_variables_of_one(kind):
+    """A function is compiled for all that do the same: the first one may change its number, as a thread does meanwhile."""
 
     def made(c):
-        def change(value):
-            nonlocal c
-            c = value
+        h = lambda v: v * c  # noqa: E731
 
-        inner = lambda v: v * c  # noqa: E731
-        return (lambda v: inner(v) + c), change
+        def change(value):
+            h.__closure__[0].cell_contents = value
+
+        return _holders(h)[kind], change
 
     (f, change), (g, _) = made(2.0), made(2.0)
     first = alike.first_of(f)
+    assert alike.first_of(g) is first
     change(5.0)
-    assert first(1.0) == 4.0 and f(1.0) == 10.0
-    assert alike.first_of(g) is first and alike.first_of(f) is not first
+    assert first(1.0) == 2.0 and f(1.0) == 5.0
+    assert alike.first_of(f) is not first and alike.first_of(g) is first
 
 
 def test_functions_that_change_their_own_variables_are_theirs():
-    count = 0
+    def made():
+        count = 0
 
-    def counted(x):
-        nonlocal count
-        count += 1
-        return 2 * x
+        def counted(x):
+            nonlocal count
+            count += 1
+            return 2 * x
+
+        return counted, lambda: count
 
     def factorial(n):
         return 1 if n <= 1 else n * factorial(n - 1)
 
-    assert parallel.map(counted, np.arange(3)).tolist() == [0, 2, 4] and count == 3
+    (f, of_f), (g, of_g) = made(), made()
+    for function, expected in ((f, (3, 0)), (g, (3, 3)), (f, (6, 3)), (g, (6, 6))):
+        assert parallel.map(function, np.arange(3)).tolist() == [0, 2, 4] and (of_f(), of_g()) == expected
     assert parallel.map(factorial, np.arange(5)).tolist() == [1, 1, 2, 6, 24]

@@ -164,7 +164,7 @@ def test_lambdas_of_code_that_is_compiled_twice():
 
 @pytest.mark.parametrize("options", [[], ["-X", "no_debug_ranges"]])
 def test_lambdas_without_columns(options, tmp_path):
-    """Where Python keeps no columns, several functions of one line cannot be told from each other."""
+    """Where Python keeps no columns, several functions of one line cannot be distinguished."""
     file = tmp_path / "columns.py"
     file.write_text(
         "import ingot\nf = (lambda q: q * 2) if (lambda q: 0)(0) else (lambda q: q * 3)\ng = lambda q: q + 1\nprint(ingot.jit(g)(1.0))\nprint(ingot.jit(f)(1.0))\n"

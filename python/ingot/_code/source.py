@@ -38,7 +38,7 @@ class _Definition(NamedTuple):
     unit: int
     """The statement of the source that it is in."""
     number: int
-    """Its place, from 1 on, in a walk over the source."""
+    """Its place, from 1 on, among the functions of the source."""
 
 
 def first_line(node: Any) -> int:

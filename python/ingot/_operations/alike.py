@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..library.sequences import permuted, random, reversed, transformed, written, zipped
-from .._calls.function import Function
+from .._calls.function import Function, _restored
 from .functions import EagerFunction
 
 _MOST = 256
@@ -22,6 +22,8 @@ _MOST = 256
 _DEEPEST = 5
 """How far closures in closures are compared."""
 _VALUES = (bool, int, str, bytes)
+_OWN = frozenset({"__ingot_own__"})
+"""The attributes of functions that `_of_its_own` has made, which the C++ part knows them by, too."""
 _STORES = frozenset(dis.opmap[name] for name in ("STORE_DEREF", "DELETE_DEREF"))
 
 _known: dict[int, tuple[weakref.ref[CodeType], list[weakref.ref[Any]]]] = {}
@@ -94,20 +96,37 @@ def _first_function(f: Any) -> Any:
     return own
 
 
-def _of_its_own(f: Any, made: dict[int, FunctionType]) -> Any:
-    """A function that does what another one does now, whatever happens to the variables of what that is written in: these may be
-    those of another thread, or have other values when a function is compiled for what both are. One that changes them is left."""
-    if type(f) is not FunctionType or f.__closure__ is None or f.__dict__ or _STORES & set(f.__code__.co_code[::2]):
-        return f
-    if id(f) in made:
-        return made[id(f)]
-    cells = [CellType() for _ in f.__closure__]
-    own = made[id(f)] = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells))
-    own.__kwdefaults__, own.__qualname__, own.__module__ = f.__kwdefaults__, f.__qualname__, f.__module__
-    for cell, its in zip(cells, f.__closure__, strict=True):
+def _of_its_own(value: Any, made: dict[int, Any]) -> Any:
+    """A function, or what one holds, that does what it does now, whatever happens to the variables of what it is written in: these
+    may be those of another thread, or have other values when a function is compiled for all that are alike. A function that changes
+    them, or has attributes, is left as it is, and is like no other."""
+    if id(value) in made:
+        return made[id(value)]
+    if type(value) is tuple:
+        return _of_parts(value, made)
+    if type(value) is Function and _is_plain(value):
+        inner = _of_its_own(value.__ingot_function__, made)
+        return value if inner is value.__ingot_function__ else _restored(inner, None, value._mode, value._relaxed, value._static)
+    if type(value) is not FunctionType or value.__dict__ or _STORES & set(value.__code__.co_code[::2]):
+        return value
+    if value.__closure__ is None and value.__defaults__ is None and not value.__kwdefaults__:
+        return value
+    cells = None if value.__closure__ is None else tuple([CellType() for _ in value.__closure__])
+    own = made[id(value)] = FunctionType(value.__code__, value.__globals__, value.__name__, None, cells)
+    own.__qualname__, own.__module__ = value.__qualname__, value.__module__
+    own.__defaults__ = None if value.__defaults__ is None else _of_parts(value.__defaults__, made)
+    if value.__kwdefaults__:
+        own.__kwdefaults__ = {name: _of_its_own(part, made) for name, part in value.__kwdefaults__.items()}
+    for cell, its in zip(cells or (), value.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # a cell without a value
             cell.cell_contents = _of_its_own(its.cell_contents, made)
+    own.__ingot_own__ = True  # type: ignore[attr-defined]
     return own
+
+
+def _of_parts(parts: tuple[Any, ...], made: dict[int, Any]) -> tuple[Any, ...]:
+    own = tuple([_of_its_own(part, made) for part in parts])
+    return own if any(a is not b for a, b in zip(own, parts, strict=True)) else parts
 
 
 def _functions_of(code: CodeType) -> list[weakref.ref[Any]]:
@@ -133,8 +152,12 @@ def _forget(number: int, code: weakref.ref[CodeType]) -> None:
 
 
 def _are_alike(f: FunctionType, other: FunctionType, depth: int = 0) -> bool:
-    """Whether two functions of one code do the same: with the same globals, defaults and values in their closures, as these are now."""
-    if f.__globals__ is not other.__globals__ or f.__dict__ or other.__dict__ or f.__code__.co_filename != other.__code__.co_filename:
+    """Whether two functions of one code do the same: with the same globals, defaults and values in their closures, as these are now.
+    The other one is not a user's, or has nothing that may change."""
+    if f.__globals__ is not other.__globals__ or f.__code__.co_filename != other.__code__.co_filename:
+        return False
+    has_nothing = other.__closure__ is None and other.__defaults__ is None and not other.__kwdefaults__
+    if set(f.__dict__) - _OWN or (other.__dict__.keys() != _OWN and not (has_nothing and not other.__dict__)):
         return False
     mine, theirs = f.__closure__, other.__closure__
     if f.__defaults__ is not None or other.__defaults__ is not None or f.__kwdefaults__ or other.__kwdefaults__:
