@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "codegen/lane_body.h"
-#include "ir/builder.h"
+#include "ir/index_sum.h"
 
 namespace ingot::codegen {
 
@@ -22,38 +22,6 @@ constexpr unsigned kTogether = 4;
 /// Rows from so many bytes on are asked for early, in arrays from so many on.
 constexpr int64_t kLongRow = 512;
 constexpr int64_t kLarge = int64_t{32} << 20;
-
-/// Sums of more terms are not looked into.
-constexpr size_t kMostTerms = 16;
-
-/// An index as a sum: what is added to a number that is known, as integers of 64 bits are.
-struct Sum {
-  std::vector<NodeId> terms;  ///< in order
-  uint64_t known = 0;
-
-  bool has_same_terms(const Sum& other) const { return terms == other.terms; }
-};
-
-void add_to(Sum& sum, const ir::Function& f, NodeId index) {
-  const auto number = [&](NodeId node) { return static_cast<uint64_t>(f.constant(node).as<int64_t>()); };
-  if (f.is_constant(index)) {
-    sum.known += number(index);
-  } else if (sum.terms.size() < kMostTerms && f.op(index) == ir::Op::add) {
-    for (const NodeId operand : f.operands(index)) add_to(sum, f, operand);
-  } else if (f.op(index) == ir::Op::subtract && f.is_constant(f.operand(index, 1))) {
-    add_to(sum, f, f.operand(index, 0));
-    sum.known -= number(f.operand(index, 1));
-  } else {
-    sum.terms.push_back(index);
-  }
-}
-
-Sum sum_of(const ir::Function& f, NodeId index) {
-  Sum sum;
-  add_to(sum, f, index);
-  std::ranges::sort(sum.terms);
-  return sum;
-}
 
 /// What a view is of: an argument, or memory that a function makes; else invalid.
 NodeId memory_of(const ir::Function& f, NodeId view) {
@@ -86,7 +54,7 @@ std::vector<NodeId> columns_of(const ir::Function& f, NodeId id) {
   const auto operands = f.operands(id);
   const NodeId view = operands[0];
   const auto rank = static_cast<size_t>(f.type(view).rank());
-  const Sum own = sum_of(f, operands[rank]);
+  const ir::IndexSum own = ir::index_sum(f, operands[rank]);
   std::vector<std::pair<int64_t, NodeId>> found;
   const auto take = [&](NodeId node) {
     const ir::Effects effects = ir::effects_of(f, node);
@@ -95,9 +63,9 @@ std::vector<NodeId> columns_of(const ir::Function& f, NodeId id) {
     if (op != ir::Op::load && op != ir::Op::store) return false;
     const auto other = f.operands(node);
     if (op == f.op(id) && std::ranges::equal(other.first(rank), operands.first(rank))) {
-      const Sum sum = sum_of(f, other[rank]);
-      if (!sum.has_same_terms(own)) return !is_store;
-      found.emplace_back(static_cast<int64_t>(sum.known), node);
+      const ir::IndexSum sum = ir::index_sum(f, other[rank]);
+      if (sum.terms != own.terms) return !is_store;
+      found.emplace_back(sum.constant, node);
       return true;
     }
     return (op == ir::Op::load && !is_store) || are_disjoint(f, view, other[0]);

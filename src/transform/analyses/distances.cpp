@@ -9,10 +9,10 @@
 #include "transform/analyses/distances.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <vector>
 
+#include "ir/index_sum.h"
 #include "transform/analyses/alias.h"
 
 namespace ingot::transform {
@@ -28,22 +28,14 @@ constexpr int64_t kMostStride = int64_t{1} << 40;
 constexpr int64_t kMostShortStride = int64_t{1} << 21;
 constexpr int64_t kMostIterations = int64_t{1} << 40;
 
-/// An index: a constant, multiples of values from outside the loop, and of the iteration's number; modulo
-/// 2**64.
+/// An index: a sum of values from outside the loop, and a multiple of the iteration's number.
 struct Linear {
-  std::map<NodeId, uint64_t> terms;
-  uint64_t constant = 0;
-  uint64_t step = 0;
+  ir::IndexSum start;
+  int64_t step = 0;
 
-  void add(const Linear& other, uint64_t factor) {
-    constant += other.constant * factor;
-    step += other.step * factor;
-    for (const auto& [node, times] : other.terms) terms[node] += times * factor;
-  }
-  void scale(uint64_t factor) {
-    constant *= factor;
-    step *= factor;
-    for (auto& [node, times] : terms) times *= factor;
+  void subtract(const Linear& other) {
+    start.add(other.start, -1);
+    step -= other.step;
   }
 };
 
@@ -51,15 +43,17 @@ class Indices {
  public:
   Indices(const Function& function, NodeId loop) : f_(function), loop_(loop) {}
 
-  std::optional<Linear> linear(NodeId node, int nesting = 0) const {
-    if (f_.type(node) != ir::kInt64 || nesting > kMostNesting) return std::nullopt;
-    if (f_.is_constant(node)) return Linear{.terms = {}, .constant = number_of(node)};
-    if (node == f_.region_parameters(f_.region(loop_))[0]) return Linear{.terms = {}, .step = 1};
-    if (auto sum = arithmetic(node, nesting + 1)) return sum;
-    if (f_.encloses(loop_, node)) return std::nullopt;
-    Linear itself;
-    itself.terms[node] = 1;
-    return itself;
+  std::optional<Linear> linear(NodeId index) const {
+    Linear found{ir::index_sum(f_, index)};
+    const auto own = found.start.terms.find(f_.region_parameters(f_.region(loop_))[0]);
+    if (own != found.start.terms.end()) {
+      found.step = own->second;
+      found.start.terms.erase(own);
+    }
+    const bool varies = std::ranges::any_of(found.start.terms,
+                                            [&](const auto& term) { return f_.encloses(loop_, term.first); });
+    if (varies || found.step > kMostStep || found.step < -kMostStep) return std::nullopt;
+    return found;
   }
   /// The indices of an access along each axis; none: one of them does not grow by a constant.
   std::optional<std::vector<Linear>> of_access(NodeId access) const {
@@ -67,38 +61,13 @@ class Indices {
     std::vector<Linear> axes;
     for (const NodeId index : f_.operands(access).subspan(1, rank)) {
       auto found = linear(index);
-      if (!found || found->step + kMostStep > 2 * kMostStep) return std::nullopt;
+      if (!found) return std::nullopt;
       axes.push_back(std::move(*found));
     }
     return axes;
   }
 
  private:
-  uint64_t number_of(NodeId constant) const {
-    return static_cast<uint64_t>(f_.constant(constant).as<int64_t>());
-  }
-  std::optional<Linear> arithmetic(NodeId node, int nesting) const {
-    const Op op = f_.op(node);
-    if (op != Op::add && op != Op::subtract && op != Op::negative && op != Op::multiply) return std::nullopt;
-    auto sum = linear(f_.operand(node, 0), nesting);
-    if (!sum) return std::nullopt;
-    if (op == Op::negative) {
-      sum->scale(~uint64_t{0});
-      return sum;
-    }
-    auto other = linear(f_.operand(node, 1), nesting);
-    if (!other) return std::nullopt;
-    if (op == Op::multiply) {
-      const bool is_number = f_.is_constant(f_.operand(node, 0));
-      if (!is_number && !f_.is_constant(f_.operand(node, 1))) return std::nullopt;
-      Linear& scaled = is_number ? *other : *sum;
-      scaled.scale(number_of(f_.operand(node, is_number ? 0 : 1)));
-      return scaled;
-    }
-    sum->add(*other, op == Op::add ? 1 : ~uint64_t{0});
-    return sum;
-  }
-
   const Function& f_;
   NodeId loop_;
 };
@@ -109,7 +78,7 @@ bool may_be_to_neighbours(const Function& f, NodeId view, const std::vector<Line
   const auto rank = static_cast<int64_t>(axes.size());
   int64_t along = -1;
   for (int64_t axis = 0; axis < rank; ++axis) {
-    const uint64_t step = axes[static_cast<size_t>(axis)].step;
+    const int64_t step = axes[static_cast<size_t>(axis)].step;
     if (step == 0) continue;
     if (step != 1 || along >= 0) return false;
     along = axis;
@@ -133,12 +102,12 @@ bool is_known_to_meet(const Function& f, const AccessPair& pair, const std::vect
   uint64_t ahead = 0;
   for (size_t axis = 0; axis < first.size(); ++axis) {
     Linear between = second[axis];
-    between.add(first[axis], ~uint64_t{0});
-    const bool varies = std::ranges::any_of(between.terms, [](const auto& term) { return term.second != 0; });
-    if (varies || between.step != 0 || (first[axis].step == 0 && between.constant != 0)) return false;
+    between.subtract(first[axis]);
+    if (!between.start.is_constant() || between.step != 0) return false;
+    if (first[axis].step == 0 && between.start.constant != 0) return false;
     if (first[axis].step == 0) continue;
     if (first[axis].step != 1) return false;
-    ahead = between.constant;
+    ahead = static_cast<uint64_t>(between.start.constant);
   }
   return ahead - 1 < static_cast<uint64_t>(kMostLanes - 1);
 }
@@ -176,7 +145,8 @@ class Question {
     std::vector<Linear> axes;
     int64_t size;
   };
-  static Linear step_of(const Linear& axis) { return {.terms = {}, .constant = axis.step}; }
+  static ir::IndexSum step_of(const Linear& axis) { return {.terms = {}, .constant = axis.step}; }
+  static ir::IndexSum start_of(const Linear& axis) { return axis.start; }
 
   /// The first two cases, of accesses whose steps are the same.
   NodeId is_passed_or_far(const Location& first, const Location& second, NodeId step, NodeId away) {
@@ -226,31 +196,22 @@ class Question {
       return b_.make(Op::distance, {use_(first), use_(second)});
     return loops_.subtract(b_.make(Op::offset, {use_(second)}), b_.make(Op::offset, {use_(first)}));
   }
-  NodeId number(const Linear& linear) {
-    NodeId all = b_.index(static_cast<int64_t>(linear.constant));
-    for (const auto& [node, times] : linear.terms)
-      if (times != 0)
-        all = loops_.add(all, loops_.multiply(use_(node), b_.index(static_cast<int64_t>(times))));
-    return all;
-  }
   template <class Part>
   NodeId sum(const Location& position, Part&& part) {
     NodeId all = b_.index(0);
     for (size_t i = 0; i < position.axes.size(); ++i)
-      all = loops_.add(all, loops_.multiply(number(part(position.axes[i])), position.strides[i]));
+      all =
+          loops_.add(all, loops_.multiply(ir::write(b_, part(position.axes[i]), use_), position.strides[i]));
     return all;
   }
   /// From the first to the second location of the first iteration.
   NodeId distance(const Location& first, const Location& second) {
     const bool are_alike = first.strides == second.strides;
     const NodeId views = between(first.view, second.view);
-    if (!are_alike) {
-      const auto itself = [](const Linear& axis) { return axis; };
-      return loops_.add(views, loops_.subtract(sum(second, itself), sum(first, itself)));
-    }
+    if (!are_alike) return loops_.add(views, loops_.subtract(sum(second, start_of), sum(first, start_of)));
     Location both = second;
-    for (size_t i = 0; i < both.axes.size(); ++i) both.axes[i].add(first.axes[i], ~uint64_t{0});
-    return loops_.add(views, sum(both, [](const Linear& axis) { return axis; }));
+    for (size_t i = 0; i < both.axes.size(); ++i) both.axes[i].subtract(first.axes[i]);
+    return loops_.add(views, sum(both, start_of));
   }
 
   LoopWriter& loops_;

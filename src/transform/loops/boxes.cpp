@@ -8,9 +8,8 @@
 #include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
-#include "transform/analyses/ranges.h"
 #include "transform/loops/nest_steps.h"
-#include "transform/loops/stage_bounds.h"
+#include "transform/loops/windows.h"
 
 namespace ingot::transform {
 
@@ -54,11 +53,6 @@ class BoxStep : public Rewriter {
     NodeId view;  ///< the parameter, or a view of it
     Nodes loads;
   };
-  struct Box {
-    Nodes first;                               ///< of the indices, by axis
-    Nodes counts;                              ///< of indices
-    std::vector<std::optional<int64_t>> most;  ///< that they are at most
-  };
 
   /// Called at the beginning of an iteration of each of the loops.
   virtual void begin() = 0;
@@ -85,30 +79,23 @@ class BoxStep : public Rewriter {
   Type type() const { return source_.type(read().view); }
   size_t rank() const { return static_cast<size_t>(type().rank()); }
   NodeId iteration() { return use(source_.region_parameters(source_.region(loop_))[0]); }
-  /// The box of an iteration.
-  Box box(NodeId iteration) {
+  /// The box of an iteration: its window along each axis.
+  std::vector<Window> box(NodeId iteration) {
     const RegionId body = source_.region(loop_);
     BoundWriter bounds(source_, b_, body, [this](NodeId old) { return use(old); });
     bounds.replace(source_.region_parameters(body)[0], iteration);
-    Box found;
+    std::vector<Window> found;
     for (size_t axis = 0; axis < rank(); ++axis) {
-      std::optional<Bounds> all;
-      for (const NodeId load : read().loads) {
-        const auto own = bounds.of(source_.operand(load, 1 + axis));
-        if (!own) {
-          refuse("of which it reads some at an index that is no sum of those of the loops inside",
-                 "name a loop in which the index is known");
-        }
-        all = all ? bounds.either(std::move(*all), *own) : *own;
+      std::vector<ir::IndexSum> indices(read().loads.size());
+      for (size_t i = 0; i < indices.size(); ++i)
+        indices[i].add_term(source_.operand(read().loads[i], 1 + axis), 1);
+      const auto own = bounds.window(indices, b_.length(use(read().view), static_cast<int>(axis)));
+      if (!own) {
+        refuse("of which it reads some at an index that is no sum of those of the loops inside",
+               "name a loop in which the index is known");
       }
-      const NodeId length = b_.length(use(read().view), static_cast<int>(axis));
-      NodeId least = bounds.low(*all);
-      if (!is_natural(b_.function(), least)) least = loops_.maximum(least, loops_.index(0));
-      const NodeId last = loops_.minimum(bounds.high(*all), loops_.subtract(length, loops_.index(1)));
-      const NodeId end = loops_.add(loops_.maximum(last, loops_.index(-1)), loops_.index(1));
-      found.first.push_back(least);
-      found.counts.push_back(loops_.maximum(loops_.subtract(end, least), loops_.index(0)));
-      found.most.push_back(bounds.most_values(*all));
+      found.push_back(*own);
+      found.back().count = loops_.maximum(own->count, loops_.index(0));
     }
     return found;
   }
@@ -182,27 +169,27 @@ class Copier : public BoxStep {
     bind(id, loops_.load(copy_, indices));
   }
   void begin() override {
-    const Box from = box(iteration());
-    Nodes known;
+    Nodes known, counts;
+    first_.clear();
     auto bytes = static_cast<int64_t>(base::size_of(type().dtype()));
-    for (const std::optional<int64_t> most : from.most) {
-      const int64_t number = std::clamp<int64_t>(most.value_or(kMostKnownBytes), 0, kMostKnownBytes);
+    for (const Window& window : box(iteration())) {
+      const int64_t number = std::clamp<int64_t>(window.most.value_or(kMostKnownBytes), 0, kMostKnownBytes);
+      first_.push_back(window.low);
+      counts.push_back(window.count);
       known.push_back(loops_.index(number));
       bytes = std::min(bytes * number, kMostKnownBytes);
     }
-    const NodeId copy = loops_.new_view(bytes < kMostKnownBytes ? known : from.counts, type().dtype());
+    const NodeId copy = loops_.new_view(bytes < kMostKnownBytes ? known : counts, type().dtype());
     std::string names;
     for (size_t axis = 0; axis < rank(); ++axis) names += (axis > 0 ? "," : "") + names_[axis];
     b_.set_span(named_location(source_, loop_, names));
     loops_.set_independent(true);
-    loops_.nest(from.counts, [&](std::span<const NodeId> indices) {
+    loops_.nest(counts, [&](std::span<const NodeId> indices) {
       Nodes element;
-      for (size_t axis = 0; axis < rank(); ++axis)
-        element.push_back(loops_.add(from.first[axis], indices[axis]));
+      for (size_t axis = 0; axis < rank(); ++axis) element.push_back(loops_.add(first_[axis], indices[axis]));
       loops_.store(copy, indices, loops_.load(use(read().view), element));
     });
     loops_.set_independent(false);
-    first_ = from.first;
     copy_ = copy;
   }
   void end() override { copy_ = {}; }
@@ -220,16 +207,17 @@ class Fetcher : public BoxStep {
 
  protected:
   void begin() override {
-    const Box later = box(loops_.add(iteration(), loops_.index(directive_.number)));
+    const std::vector<Window> later = box(loops_.add(iteration(), loops_.index(directive_.number)));
     const auto size = static_cast<int64_t>(base::size_of(type().dtype()));
     const NodeId line = loops_.index(std::max<int64_t>(kLine / size, 1));
-    Nodes counts = later.counts;
+    Nodes counts;
+    for (const Window& window : later) counts.push_back(window.count);
     counts.back() = loops_.ceiling(counts.back(), line);
     loops_.nest(counts, [&](std::span<const NodeId> indices) {
       Nodes operands{use(read().view)};
       for (size_t axis = 0; axis < rank(); ++axis) {
         const NodeId index = axis + 1 < rank() ? indices[axis] : loops_.multiply(indices[axis], line);
-        operands.push_back(loops_.add(later.first[axis], index));
+        operands.push_back(loops_.add(later[axis].low, index));
       }
       b_.make(Op::prefetch, operands);
     });

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 
+#include "ir/index_sum.h"
 #include "ir/loops.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
@@ -25,8 +26,6 @@ namespace {
 
 /// Values that are carried take registers, which other values need.
 constexpr size_t kMostElements = 16;
-/// Indices that are sums of more values are not looked into.
-constexpr size_t kMostTerms = 8;
 
 /// An element of a view by its index nodes.
 struct Element {
@@ -41,33 +40,10 @@ Element element_at(const Function& f, NodeId access) {
   return {operands[0], Nodes(operands.begin() + 1, operands.begin() + static_cast<ptrdiff_t>(end))};
 }
 
-/// An index as a sum of values, in order, and a constant that is added to them.
-struct Sum {
-  Nodes terms;
-  uint64_t constant = 0;
-};
-Sum sum_of(const Function& f, NodeId index) {
-  Sum sum;
-  Nodes waiting{index};
-  while (!waiting.empty()) {
-    const NodeId part = waiting.back();
-    waiting.pop_back();
-    if (f.is_constant(part)) {
-      sum.constant += static_cast<uint64_t>(f.constant(part).as<int64_t>());
-    } else if (f.op(part) == Op::add && sum.terms.size() < kMostTerms) {
-      waiting.insert(waiting.end(), f.operands(part).begin(), f.operands(part).end());
-    } else {
-      sum.terms.push_back(part);
-    }
-  }
-  std::ranges::sort(sum.terms, {}, &NodeId::index);
-  return sum;
-}
-
 /// Whether two elements of one view differ along an axis by a number that is known.
 bool are_different(const Function& f, const Element& a, const Element& b) {
   for (size_t axis = 0; axis < a.indices.size(); ++axis) {
-    const Sum own = sum_of(f, a.indices[axis]), other = sum_of(f, b.indices[axis]);
+    const ir::IndexSum own = ir::index_sum(f, a.indices[axis]), other = ir::index_sum(f, b.indices[axis]);
     if (own.terms == other.terms && own.constant != other.constant) return true;
   }
   return false;

@@ -24,8 +24,8 @@
 #include "transform/analyses/lane_judge.h"
 #include "transform/analyses/obstacles.h"
 #include "transform/loops/boxes.h"
+#include "transform/loops/move_stage.h"
 #include "transform/loops/nest_steps.h"
-#include "transform/loops/stages.h"
 
 namespace ingot::transform {
 

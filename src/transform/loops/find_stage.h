@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "transform/loops/stage_bounds.h"
+#include "transform/loops/windows.h"
 
 namespace ingot::transform {
 
@@ -13,8 +13,8 @@ struct Stage {
   /// An axis of the array.
   struct Axis {
     NodeId stride;
-    NodeId loop;    ///< of the nest: each of its iterations has elements of its own; none: there is no such
-    Linear offset;  ///< what is added to the loop's index
+    NodeId loop;      ///< of the nest: each of its iterations has elements of its own; none: there is no such
+    IndexSum offset;  ///< what is added to the loop's index
     // How long it is: this, or the one by the other.
     NodeId length;
     NodeId bytes;
@@ -46,11 +46,11 @@ struct Stage {
 Stage find_stage(const Function& function, NodeId nest);
 
 /// The index along each axis of the array of an element of one of its views, which is known to be of these.
-std::vector<Linear> position_in(const Function& function, const Stage& stage, NodeId access);
+std::vector<IndexSum> position_in(const Function& function, const Stage& stage, NodeId access);
 /// ... of the first element of a view, and how many steps along each axis of the array one along an axis of
 /// the view is. False: it is no view of whole steps along the axes.
 struct Placement {
-  std::vector<Linear> first;
+  std::vector<IndexSum> first;
   std::vector<std::vector<int64_t>> steps;  ///< by axis of the view and of the array
   Nodes conditions;                         ///< where they hold: no axis repeats one element
 };

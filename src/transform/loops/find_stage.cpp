@@ -6,7 +6,7 @@
 // Views are parts of the array: what slices make of it. Their offsets and strides are divided by the
 // array's strides, which gives the index along each of its axes.
 
-#include "transform/loops/stage.h"
+#include "transform/loops/find_stage.h"
 
 #include <algorithm>
 #include <functional>
@@ -26,15 +26,13 @@
 
 namespace ingot::transform {
 
+using ir::index_sum;
+using ir::known_number;
+
 namespace {
 
-std::optional<int64_t> number_of(const Function& f, NodeId value) {
-  if (!f.is_constant(value) || !f.type(value).is_scalar(DType::Int64)) return std::nullopt;
-  return f.constant(value).as<int64_t>();
-}
-
 /// How many times another sum is in a sum, by its first term.
-int64_t times_in(const Linear& sum, const Linear& of) {
+int64_t times_in(const IndexSum& sum, const IndexSum& of) {
   if (of.is_constant()) return 0;
   const auto& [value, factor] = *of.terms.begin();
   const auto found = sum.terms.find(value);
@@ -43,16 +41,16 @@ int64_t times_in(const Linear& sum, const Linear& of) {
 
 /// Adds a product of a stride and something else to a position; false: it is none.
 bool add_product(const Function& f, const Stage& stage, NodeId value, int64_t factor,
-                 std::vector<Linear>& position) {
+                 std::vector<IndexSum>& position) {
   for (size_t i = 0; f.op(value) == Op::multiply && i < 2; ++i) {
-    const Linear step = expand(f, f.operand(value, i));
+    const IndexSum step = index_sum(f, f.operand(value, i));
     for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
-      const Linear stride = expand(f, stage.axes[axis].stride);
-      Linear rest = step;
+      const IndexSum stride = index_sum(f, stage.axes[axis].stride);
+      IndexSum rest = step;
       const int64_t times = times_in(step, stride);
       rest.add(stride, -times);
-      if (times == 0 || rest != Linear()) continue;
-      position[axis].add(expand(f, f.operand(value, 1 - i)), times * factor);
+      if (times == 0 || rest != IndexSum()) continue;
+      position[axis].add(index_sum(f, f.operand(value, 1 - i)), times * factor);
       return true;
     }
   }
@@ -61,10 +59,10 @@ bool add_product(const Function& f, const Stage& stage, NodeId value, int64_t fa
 
 /// Adds so many bytes to a position, if they are whole steps along axes. (They may be so in several ways, of
 /// which one is within the array.)
-bool add_bytes(const Function& f, const Stage& stage, NodeId value, std::vector<Linear>& position) {
-  Linear rest = expand(f, value);
+bool add_bytes(const Function& f, const Stage& stage, NodeId value, std::vector<IndexSum>& position) {
+  IndexSum rest = index_sum(f, value);
   for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
-    const Linear stride = expand(f, stage.axes[axis].stride);
+    const IndexSum stride = index_sum(f, stage.axes[axis].stride);
     const int64_t times = times_in(rest, stride);
     rest.add(stride, -times);
     position[axis].constant += times;
@@ -72,16 +70,15 @@ bool add_bytes(const Function& f, const Stage& stage, NodeId value, std::vector<
   for (const auto& [term, factor] : rest.terms) {
     if (add_product(f, stage, term, factor, position)) continue;
     const auto axis = std::ranges::find_if(stage.axes, [&](const Stage::Axis& each) {
-      const auto stride = number_of(f, each.stride);
+      const auto stride = known_number(f, each.stride);
       return stride && *stride > 0 && factor % *stride == 0;
     });
     if (axis == stage.axes.end()) return false;
-    Linear added;
-    added.terms[term] = factor / *number_of(f, axis->stride);
-    position[static_cast<size_t>(axis - stage.axes.begin())].add(added);
+    position[static_cast<size_t>(axis - stage.axes.begin())].add_term(
+        term, factor / *known_number(f, axis->stride));
   }
   for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
-    const auto stride = number_of(f, stage.axes[axis].stride);
+    const auto stride = known_number(f, stage.axes[axis].stride);
     if (!stride || *stride < 1) continue;
     const int64_t steps = rest.constant / *stride;
     position[axis].constant += steps;
@@ -178,7 +175,7 @@ class StageFinder {
   /// Finds the strides and lengths of the array, of the view that has been made with it.
   void find_layout() {
     const auto is_whole = [&](NodeId view) {
-      return number_of(f_, f_.operand(view, 1)) == 0 && is_in_c_order(f_, view);
+      return known_number(f_, f_.operand(view, 1)) == 0 && is_in_c_order(f_, view);
     };
     NodeId whole;
     for (const NodeId view : stage_.views)
@@ -192,21 +189,18 @@ class StageFinder {
     NodeId bytes = f_.operand(stage_.alloc, 0);
     const auto strip = [&](NodeId value) {
       while (f_.op(value) == Op::select &&
-             number_of(f_, f_.operand(value, 1)) == std::numeric_limits<int64_t>::max())
+             known_number(f_, f_.operand(value, 1)) == std::numeric_limits<int64_t>::max())
         value = f_.operand(value, 2);
       return value;
     };
     for (const NodeId stride : strides) {
-      Stage::Axis axis{.stride = stride,
-                       .loop = {},
-                       .offset = {},
-                       .length = {},
-                       .bytes = strip(bytes),
-                       .bytes_of_step = stride};
+      Stage::Axis axis;
+      axis.stride = axis.bytes_of_step = stride;
+      axis.bytes = strip(bytes);
       for (size_t i = 0; f_.op(axis.bytes) == Op::multiply && i < 2; ++i) {
         const NodeId step = strip(f_.operand(axis.bytes, i));
         const bool is_stride =
-            step == stride || (number_of(f_, step) && number_of(f_, step) == number_of(f_, stride));
+            step == stride || (known_number(f_, step) && known_number(f_, step) == known_number(f_, stride));
         if (is_stride) axis.length = f_.operand(axis.bytes, 1 - i);
       }
       stage_.axes.push_back(axis);
@@ -237,13 +231,11 @@ class StageFinder {
     std::set<NodeId> taken;
     NodeId hindrance;
     bool any = false;
-    std::vector<std::vector<Linear>> positions;
+    std::vector<std::vector<IndexSum>> positions;
     for (const NodeId access : accesses) positions.push_back(position_in(f_, stage_, access));
     for (size_t axis = 0; axis < stage_.axes.size(); ++axis) {
       Stage::Axis& own = stage_.axes[axis];
-      Linear at;
-      for (const auto& [value, factor] : positions[0][axis].terms) at.add(expand(f_, value), factor);
-      at.constant += positions[0][axis].constant;
+      const IndexSum at = index_sum(f_, positions[0][axis]);
       NodeId loop;
       for (const auto& [value, factor] : at.terms) {
         const NodeId around =
@@ -261,12 +253,7 @@ class StageFinder {
       const auto is_outside = [&](NodeId value) { return !f_.encloses(stage_.nest, value); };
       bool is_own = is_outside(f_.operand(loop, 0));
       for (const auto& [value, factor] : own.offset.terms) is_own = is_own && is_outside(value);
-      for (const auto& other : positions) {
-        Linear there;
-        for (const auto& [value, factor] : other[axis].terms) there.add(expand(f_, value), factor);
-        there.constant += other[axis].constant;
-        is_own = is_own && there == at;
-      }
+      for (const auto& other : positions) is_own = is_own && index_sum(f_, other[axis]) == at;
       if (!is_own) continue;
       own.loop = loop;
       taken.insert(loop);
@@ -423,9 +410,9 @@ bool place(const Function& f, const Stage& stage, NodeId view, Placement& placem
   placement.conditions.clear();
   if (!add_bytes(f, stage, f.operand(view, 1), placement.first)) return false;
   for (size_t axis = 0; axis < own; ++axis) {
-    std::vector<Linear> step(rank);
+    std::vector<IndexSum> step(rank);
     NodeId stride = f.operand(view, 2 + own + axis);
-    while (f.op(stride) == Op::select && number_of(f, f.operand(stride, 2)) == 0) {
+    while (f.op(stride) == Op::select && known_number(f, f.operand(stride, 2)) == 0) {
       placement.conditions.push_back(f.operand(stride, 0));
       stride = f.operand(stride, 1);
     }
@@ -438,15 +425,13 @@ bool place(const Function& f, const Stage& stage, NodeId view, Placement& placem
   return true;
 }
 
-std::vector<Linear> position_in(const Function& f, const Stage& stage, NodeId access) {
+std::vector<IndexSum> position_in(const Function& f, const Stage& stage, NodeId access) {
   Placement placement;
   const NodeId view = f.operand(access, 0);
   INGOT_ASSERT(place(f, stage, view, placement), "stage: a view of another layout");
   for (size_t axis = 0; axis < placement.steps.size(); ++axis) {
     for (size_t i = 0; i < stage.axes.size(); ++i) {
-      Linear along;
-      along.terms[f.operand(access, 1 + axis)] = 1;
-      if (placement.steps[axis][i] != 0) placement.first[i].add(along, placement.steps[axis][i]);
+      placement.first[i].add_term(f.operand(access, 1 + axis), placement.steps[axis][i]);
     }
   }
   return std::move(placement.first);

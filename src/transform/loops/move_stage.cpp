@@ -1,5 +1,5 @@
 // Stages run where they are read (`compute_at`, `store_at`, `inline`). The elements that an iteration reads
-// are between bounds, which are computed at its start from the indices of all loads in it (`stage_bounds`);
+// are between bounds, which are computed at its start from the indices of all loads in it (`windows`);
 // the loops of the stage run between them, and write into an array of as many elements. Where the bounds
 // differ by a constant at most, its lengths are constants. What is outside the stage's own indices is in
 // that array as little computed as it was before.
@@ -8,7 +8,7 @@
 // has the whole stage before it. So has all of it where a view may not be a part of the array that it seems
 // to be.
 
-#include "transform/loops/stages.h"
+#include "transform/loops/move_stage.h"
 
 #include <algorithm>
 #include <set>
@@ -21,10 +21,12 @@
 #include "transform/analyses/known_equal.h"
 #include "transform/analyses/ranges.h"
 #include "transform/functions/simplify.h"
+#include "transform/loops/find_stage.h"
 #include "transform/loops/nest_steps.h"
-#include "transform/loops/stage.h"
 
 namespace ingot::transform {
+
+using ir::index_sum;
 
 namespace {
 
@@ -96,13 +98,6 @@ class StageWriter : public Rewriter {
     Arranged,  ///< in the version that reads what is computed there
     Whole,     ///< in a version before which all of the array is computed
   };
-  /// Where elements are along an axis.
-  struct Window {
-    NodeId low;                   ///< the first one
-    NodeId count;                 ///< how many
-    std::optional<int64_t> most;  ///< of them
-  };
-
   [[noreturn]] void refuse(NodeId at, const std::string& what, const std::string& advice,
                            std::span<const NodeId> nodes = {}) const {
     refuse_directive(source_, at, what, advice, nodes);
@@ -191,7 +186,7 @@ class StageWriter : public Rewriter {
     }
     for (size_t i = 0; i < stage_.axes.size(); ++i) {
       const Stage::Axis& axis = stage_.axes[i];
-      const bool is_whole = count == stage_.axes.size() && axis.loop && axis.offset == Linear() &&
+      const bool is_whole = count == stage_.axes.size() && axis.loop && axis.offset == IndexSum() &&
                             axis.length &&
                             known_equal(source_, stage_.nest, source_.operand(axis.loop, 0), axis.length);
       if (!is_whole) refuse_stage(store, "which does not compute all of its array at {}", other);
@@ -275,7 +270,6 @@ class StageWriter : public Rewriter {
   /// Whether all views are parts of the array, as their first elements and steps have it.
   NodeId views_fit() {
     NodeId all = loops_.truth(true);
-    BoundWriter writer(source_, b_, source_.body(), [this](NodeId old) { return use(old); });
     for (const NodeId view : stage_.views) {
       if (!is_used_here(view)) continue;
       const auto own = static_cast<size_t>(source_.type(view).rank());
@@ -292,20 +286,17 @@ class StageWriter : public Rewriter {
       for (const NodeId condition : placement.conditions) holds = loops_.both(holds, use(condition));
       NodeId is_empty = loops_.truth(false);
       for (size_t axis = 0; axis < stage_.axes.size(); ++axis) {
-        Linear low, high;
-        for (const auto& [value, factor] : placement.first[axis].terms)
-          low.add(expand(b_.function(), use(value)), factor);
-        low.constant += placement.first[axis].constant;
-        high = low;
+        IndexSum low = made(placement.first[axis]);
+        IndexSum high = low;
         for (size_t i = 0; i < own; ++i) {
           const int64_t step = placement.steps[i][axis];
-          Linear last = expand(b_.function(), use(source_.operand(view, 2 + i)));
+          IndexSum last = index_sum(b_.function(), use(source_.operand(view, 2 + i)));
           last.constant -= 1;
           (step > 0 ? high : low).add(last, step);
         }
         const NodeId length = length_of(stage_.axes[axis]);
-        holds = loops_.both(holds, compared(Op::less_equal, b_.index(0), writer.emit(low)));
-        holds = loops_.both(holds, compared(Op::less, writer.emit(high), length));
+        holds = loops_.both(holds, compared(Op::less_equal, b_.index(0), write(b_, low)));
+        holds = loops_.both(holds, compared(Op::less, write(b_, high), length));
       }
       for (size_t i = 0; i < own; ++i)
         is_empty = loops_.either(is_empty, loops_.less(use(source_.operand(view, 2 + i)), b_.index(1)));
@@ -339,24 +330,10 @@ class StageWriter : public Rewriter {
     const NodeId length = length_of(stage_.axes[axis]);
     const Window whole{b_.index(0), length, {}};
     if (!stage_.axes[axis].loop) return whole;
-    std::optional<Bounds> all;
-    for (const NodeId load : stage_.loads) {
-      if (!source_.encloses(loop, load)) continue;
-      const auto own = bounds.of(position_in(source_, stage_, load)[axis]);
-      if (!own) return whole;
-      all = all ? bounds.either(std::move(*all), *own) : own;
-    }
-    const NodeId low = bounds.low(*all), high = bounds.high(*all);
-    Window window{low, {}, bounds.most_values(*all)};
-    if (least_of(b_.function(), expand(b_.function(), low)).value_or(-1) < 0)
-      window.low = loops_.maximum(low, b_.index(0));
-    Linear count = expand(b_.function(), high);
-    count.add(expand(b_.function(), window.low), -1);
-    count.constant += 1;
-    window.count = loops_.minimum(bounds.emit(count), loops_.subtract(length, window.low));
-    if (window.most)
-      window.count = loops_.minimum(window.count, b_.index(std::max<int64_t>(*window.most, 0)));
-    return window;
+    std::vector<IndexSum> indices;
+    for (const NodeId load : stage_.loads)
+      if (source_.encloses(loop, load)) indices.push_back(position_in(source_, stage_, load)[axis]);
+    return bounds.window(indices, length).value_or(whole);
   }
   std::vector<Window> windows_of(BoundWriter& bounds, NodeId loop) {
     std::vector<Window> all;
@@ -393,30 +370,29 @@ class StageWriter : public Rewriter {
       if (!axis.loop) continue;
       const NodeId own = use(source_.operand(axis.loop, 0));
       Window run = windows[i];
-      const bool is_all = axis.offset == Linear() && axis.length &&
+      const bool is_all = axis.offset == IndexSum() && axis.length &&
                           known_equal(source_, stage_.nest, source_.operand(axis.loop, 0), axis.length);
       if (!is_all) {
-        BoundWriter writer(source_, b_, source_.body(), [this](NodeId old) { return use(old); });
-        Linear offset;
-        for (const auto& [value, factor] : axis.offset.terms)
-          offset.add(expand(b_.function(), use(value)), factor);
-        offset.constant += axis.offset.constant;
-        const NodeId first = writer.emit(offset);
+        const NodeId first = write(b_, made(axis.offset));
         const NodeId begin = loops_.maximum(run.low, first);
         const NodeId end = loops_.minimum(loops_.add(run.low, run.count), loops_.add(first, own));
         run.low = difference(begin, first);
         run.count = difference(end, begin);
-        if (run.most) run.count = loops_.minimum(run.count, b_.index(std::max<int64_t>(*run.most, 0)));
+        limit(loops_, run);
       }
       runs_[i] = run;
     }
     set_location(stage_.nest);
     visit(stage_.nest);
   }
+  /// A sum of the source as one of what its values have become.
+  IndexSum made(const IndexSum& sum) {
+    return index_sum(b_.function(), sum, [this](NodeId old) { return use(old); });
+  }
   NodeId difference(NodeId a, NodeId b) {
-    Linear sum = expand(b_.function(), a);
-    sum.add(expand(b_.function(), b), -1);
-    return BoundWriter(source_, b_, source_.body(), {}).emit(sum);
+    IndexSum sum = index_sum(b_.function(), a);
+    sum.add(index_sum(b_.function(), b), -1);
+    return write(b_, sum);
   }
 
   /// What an iteration reads and the one before has not.
@@ -465,8 +441,7 @@ class StageWriter : public Rewriter {
     const NodeId end = loops_.minimum(loops_.add(window.low, window.count), loops_.add(array.low, most));
     window.low = begin;
     window.count = difference(end, begin);
-    if (window.most)
-      window.count = loops_.minimum(window.count, b_.index(std::max<int64_t>(*window.most, 0)));
+    limit(loops_, window);
   }
 
   /// Writes a loop of the stage for the indices that are needed.
@@ -487,12 +462,7 @@ class StageWriter : public Rewriter {
 
   Nodes indices_of(NodeId access) {
     Nodes indices;
-    for (const Linear& old : position_in(source_, stage_, access)) {
-      Linear at;
-      for (const auto& [value, factor] : old.terms) at.add(expand(b_.function(), use(value)), factor);
-      at.constant += old.constant;
-      indices.push_back(BoundWriter(source_, b_, source_.body(), {}).emit(at));
-    }
+    for (const IndexSum& at : position_in(source_, stage_, access)) indices.push_back(write(b_, made(at)));
     return indices;
   }
   void write_access(NodeId id) {

@@ -1,10 +1,13 @@
-#include "transform/loops/stage_bounds.h"
+#include "transform/loops/windows.h"
 
 #include <algorithm>
 
 #include "ir/loops.h"
 
 namespace ingot::transform {
+
+using ir::index_sum;
+using ir::known_number;
 
 namespace {
 
@@ -17,46 +20,15 @@ constexpr int64_t kMostNumber = int64_t{1} << 53;
 /// Loops of more iterations do not end: those before one that leaves them are no more than this.
 constexpr int64_t kMostCount = int64_t{1} << 40;
 
-std::optional<int64_t> number_of(const Function& f, NodeId value) {
-  if (!f.is_constant(value) || !f.type(value).is_scalar(DType::Int64)) return std::nullopt;
-  return f.constant(value).as<int64_t>();
-}
-
 std::optional<int64_t> limited(std::optional<int64_t> number) {
   if (!number || *number > kMostNumber || *number < -kMostNumber) return std::nullopt;
   return number;
 }
 
-Linear expand(const Function& f, NodeId value, int depth) {
-  Linear sum;
-  if (const auto number = number_of(f, value)) {
-    sum.constant = *number;
-    return sum;
-  }
-  const Op op = f.op(value);
-  if (depth > 0 && (op == Op::add || op == Op::subtract)) {
-    sum = expand(f, f.operand(value, 0), depth - 1);
-    sum.add(expand(f, f.operand(value, 1), depth - 1), op == Op::add ? 1 : -1);
-    return sum;
-  }
-  if (depth > 0 && op == Op::negative) {
-    sum.add(expand(f, f.operand(value, 0), depth - 1), -1);
-    return sum;
-  }
-  for (size_t i = 0; depth > 0 && op == Op::multiply && i < 2; ++i) {
-    const auto factor = number_of(f, f.operand(value, i));
-    if (!factor || *factor > kMostFactor || *factor < -kMostFactor) continue;
-    sum.add(expand(f, f.operand(value, 1 - i), depth - 1), *factor);
-    return sum;
-  }
-  sum.terms[value] = 1;
-  return sum;
-}
-
 /// The most (`sign` 1) or least (-1) that a value is, times `sign`.
 std::optional<int64_t> extreme_of(const Function& f, NodeId value, int64_t sign, int depth);
 
-std::optional<int64_t> extreme_of(const Function& f, const Linear& sum, int64_t sign, int depth) {
+std::optional<int64_t> extreme_of(const Function& f, const IndexSum& sum, int64_t sign, int depth) {
   std::optional<int64_t> all = limited(sign * sum.constant);
   for (const auto& [value, factor] : sum.terms) {
     const auto own = extreme_of(f, value, factor > 0 ? sign : -sign, depth);
@@ -69,7 +41,7 @@ std::optional<int64_t> extreme_of(const Function& f, const Linear& sum, int64_t 
 }
 
 std::optional<int64_t> extreme_of(const Function& f, NodeId value, int64_t sign, int depth) {
-  if (const auto number = number_of(f, value)) return limited(sign * *number);
+  if (const auto number = known_number(f, value)) return limited(sign * *number);
   if (depth == 0 || !f.type(value).is_scalar(DType::Int64)) return std::nullopt;
   const auto of = [&](size_t i) { return extreme_of(f, f.operand(value, i), sign, depth - 1); };
   switch (f.op(value)) {
@@ -93,14 +65,14 @@ std::optional<int64_t> extreme_of(const Function& f, NodeId value, int64_t sign,
       return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
     }
     case Op::floor_divide: {
-      const auto by = number_of(f, f.operand(value, 1));
+      const auto by = known_number(f, f.operand(value, 1));
       const auto own = of(0);
       if (!by || *by < 1 || !own) return std::nullopt;
       const int64_t whole = sign * *own;
       return sign * ((whole >= 0 ? whole : whole - *by + 1) / *by);
     }
     case Op::remainder: {
-      const auto by = number_of(f, f.operand(value, 1));
+      const auto by = known_number(f, f.operand(value, 1));
       if (!by || *by < 1) return std::nullopt;
       return sign > 0 ? *by - 1 : 0;
     }
@@ -108,7 +80,7 @@ std::optional<int64_t> extreme_of(const Function& f, NodeId value, int64_t sign,
     case Op::subtract:
     case Op::negative:
     case Op::multiply: {
-      const Linear sum = expand(f, value, 2);
+      const IndexSum sum = index_sum(f, value, 2);
       if (sum.terms.size() == 1 && sum.terms.begin()->first == value) return std::nullopt;
       return extreme_of(f, sum, sign, depth - 1);
     }
@@ -118,7 +90,7 @@ std::optional<int64_t> extreme_of(const Function& f, NodeId value, int64_t sign,
 
 /// Whether a value is known to be far from where integers wrap: lengths are of arrays in memory.
 bool is_tame(const Function& f, NodeId value, int depth = kMostDepth) {
-  if (const auto number = number_of(f, value)) return *number <= kMostCount && *number >= -kMostCount;
+  if (const auto number = known_number(f, value)) return *number <= kMostCount && *number >= -kMostCount;
   if (depth == 0 || !f.type(value).is_scalar(DType::Int64)) return false;
   const auto is_tame_operand = [&](size_t i) { return is_tame(f, f.operand(value, i), depth - 1); };
   switch (f.op(value)) {
@@ -135,48 +107,34 @@ bool is_tame(const Function& f, NodeId value, int depth = kMostDepth) {
     case Op::select: return is_tame_operand(1) && is_tame_operand(2);
     case Op::negative: return is_tame_operand(0);
     case Op::floor_divide:
-    case Op::remainder: return is_tame_operand(0) && number_of(f, f.operand(value, 1)).value_or(0) > 0;
+    case Op::remainder: return is_tame_operand(0) && known_number(f, f.operand(value, 1)).value_or(0) > 0;
     case Op::multiply:
       for (const size_t i : {size_t{0}, size_t{1}}) {
-        const auto factor = number_of(f, f.operand(value, i));
+        const auto factor = known_number(f, f.operand(value, i));
         if (factor && *factor <= kMostFactor && *factor >= -kMostFactor) return is_tame_operand(1 - i);
       }
       return false;
     default: return false;
   }
 }
-bool is_tame(const Function& f, const Linear& sum) {
+bool is_tame(const Function& f, const IndexSum& sum) {
   if (sum.constant > kMostCount || sum.constant < -kMostCount) return false;
   return std::ranges::all_of(sum.terms, [&](const auto& term) {
     return term.second <= kMostFactor && term.second >= -kMostFactor && is_tame(f, term.first);
   });
 }
 
-}  // namespace
-
-void Linear::add(const Linear& other, int64_t factor) {
-  const auto wrapped = [](int64_t a, int64_t b, int64_t c) {
-    return static_cast<int64_t>(static_cast<uint64_t>(a) +
-                                static_cast<uint64_t>(b) * static_cast<uint64_t>(c));
-  };
-  constant = wrapped(constant, other.constant, factor);
-  for (const auto& [value, own] : other.terms) {
-    int64_t& now = terms[value];
-    now = wrapped(now, own, factor);
-    if (now == 0) terms.erase(value);
-  }
-}
-
-Linear expand(const Function& function, NodeId value) { return expand(function, value, kMostDepth); }
-
-std::optional<int64_t> most_of(const Function& function, const Linear& sum) {
+/// What is known not to be exceeded by a sum, or fallen below, by what makes the values; none: nothing.
+std::optional<int64_t> most_of(const Function& function, const IndexSum& sum) {
   return extreme_of(function, sum, 1, kMostDepth);
 }
 
-std::optional<int64_t> least_of(const Function& function, const Linear& sum) {
+std::optional<int64_t> least_of(const Function& function, const IndexSum& sum) {
   const auto least = extreme_of(function, sum, -1, kMostDepth);
   return least ? std::optional(-*least) : std::nullopt;
 }
+
+}  // namespace
 
 BoundWriter::BoundWriter(const Function& source, ir::Builder& builder, RegionId scope,
                          std::function<NodeId(NodeId)> use)
@@ -204,27 +162,17 @@ NodeId BoundWriter::known(NodeId value) {
   return made_[value] = b_.make(f_.op(value), operands, f_.attributes(value), type);
 }
 
-NodeId BoundWriter::emit(const Linear& sum) {
+NodeId BoundWriter::extreme(const std::vector<IndexSum>& sums, Op op) {
   NodeId all;
-  for (const auto& [value, factor] : sum.terms) {
-    const NodeId term = factor == 1 ? value : b_.make(Op::multiply, {value, b_.index(factor)});
-    all = all ? b_.make(Op::add, {all, term}) : term;
-  }
-  const NodeId constant = b_.index(sum.constant);
-  return !all ? constant : sum.constant == 0 ? all : b_.make(Op::add, {all, constant});
-}
-
-NodeId BoundWriter::extreme(const std::vector<Linear>& sums, Op op) {
-  NodeId all;
-  for (const Linear& sum : sums) all = all ? b_.make(op, {all, emit(sum)}) : emit(sum);
+  for (const IndexSum& sum : sums) all = all ? b_.make(op, {all, write(b_, sum)}) : write(b_, sum);
   return all;
 }
 
 void BoundWriter::prune(Bounds& bounds) const {
-  const auto drop = [&](std::vector<Linear>& sums, int64_t sign) {
+  const auto drop = [&](std::vector<IndexSum>& sums, int64_t sign) {
     for (size_t i = sums.size(); i-- > 0;) {
-      const bool is_inside = std::ranges::any_of(sums, [&](const Linear& other) {
-        Linear ahead;
+      const bool is_inside = std::ranges::any_of(sums, [&](const IndexSum& other) {
+        IndexSum ahead;
         ahead.add(other, sign);
         ahead.add(sums[i], -sign);
         return &other != &sums[i] && least_of(b_.function(), ahead).value_or(-1) >= 0;
@@ -236,7 +184,7 @@ void BoundWriter::prune(Bounds& bounds) const {
   drop(bounds.low, -1);
 }
 
-Bounds BoundWriter::either(Bounds a, const Bounds& b) {
+auto BoundWriter::either(Bounds a, const Bounds& b) -> Bounds {
   a.low.insert(a.low.end(), b.low.begin(), b.low.end());
   a.high.insert(a.high.end(), b.high.begin(), b.high.end());
   prune(a);
@@ -245,9 +193,9 @@ Bounds BoundWriter::either(Bounds a, const Bounds& b) {
 
 std::optional<int64_t> BoundWriter::most_values(const Bounds& bounds) const {
   int64_t all = 0;
-  for (const Linear& low : bounds.low) {
-    for (const Linear& high : bounds.high) {
-      Linear span = high;
+  for (const IndexSum& low : bounds.low) {
+    for (const IndexSum& high : bounds.high) {
+      IndexSum span = high;
       span.add(low, -1);
       const auto most = most_of(b_.function(), span);
       if (!most) return std::nullopt;
@@ -257,19 +205,17 @@ std::optional<int64_t> BoundWriter::most_values(const Bounds& bounds) const {
   return all;
 }
 
-std::optional<int64_t> BoundWriter::number(NodeId value) const { return number_of(f_, value); }
-
-std::optional<Bounds> BoundWriter::of(const Linear& sum) {
-  Linear constant;
+auto BoundWriter::of(const IndexSum& sum) -> std::optional<Bounds> {
+  IndexSum constant;
   constant.constant = sum.constant;
   Bounds all{{constant}, {constant}};
   for (const auto& [value, factor] : sum.terms) {
     const auto own = of(value);
     if (!own || factor > kMostFactor || factor < -kMostFactor) return std::nullopt;
-    const auto added = [&](const std::vector<Linear>& to, const std::vector<Linear>& sums) {
-      std::vector<Linear> made;
-      for (const Linear& a : to) {
-        for (const Linear& b : sums) {
+    const auto added = [&](const std::vector<IndexSum>& to, const std::vector<IndexSum>& sums) {
+      std::vector<IndexSum> made;
+      for (const IndexSum& a : to) {
+        for (const IndexSum& b : sums) {
           made.push_back(a);
           made.back().add(b, factor);
         }
@@ -284,7 +230,7 @@ std::optional<Bounds> BoundWriter::of(const Linear& sum) {
   return all;
 }
 
-std::optional<Bounds> BoundWriter::of(NodeId value) {
+auto BoundWriter::of(NodeId value) -> std::optional<Bounds> {
   if (!f_.type(value).is_scalar(DType::Int64)) return std::nullopt;
   if (const auto found = found_.find(value.index); found != found_.end()) return found->second;
   auto bounds = find(value);
@@ -292,9 +238,9 @@ std::optional<Bounds> BoundWriter::of(NodeId value) {
   return found_[value.index] = std::move(bounds);
 }
 
-std::optional<Bounds> BoundWriter::find(NodeId value) {
+auto BoundWriter::find(NodeId value) -> std::optional<Bounds> {
   if (is_known_(value)) {
-    const Linear own = expand(b_.function(), known(value));
+    const IndexSum own = index_sum(b_.function(), known(value));
     return Bounds{{own}, {own}};
   }
   switch (f_.op(value)) {
@@ -303,7 +249,7 @@ std::optional<Bounds> BoundWriter::find(NodeId value) {
     case Op::subtract:
     case Op::negative:
     case Op::multiply: {
-      const Linear sum = expand(f_, value, 1);
+      const IndexSum sum = index_sum(f_, value, 1);
       return sum.terms.contains(value) ? of_product(value) : of(sum);
     }
     case Op::minimum:
@@ -319,32 +265,32 @@ std::optional<Bounds> BoundWriter::find(NodeId value) {
   }
 }
 
-std::optional<Bounds> BoundWriter::of_index(NodeId parameter) {
+auto BoundWriter::of_index(NodeId parameter) -> std::optional<Bounds> {
   const NodeId owner = f_[f_[parameter].parent].owner;
   if (!owner || !ir::is_counted_loop(f_.op(owner)) || f_.attribute(parameter, 0) != 0) return std::nullopt;
   auto count = of(f_.operand(owner, 0));
   if (!count) return std::nullopt;
-  for (Linear& high : count->high) {
+  for (IndexSum& high : count->high) {
     if (!is_tame(b_.function(), high))
-      high = expand(b_.function(), b_.make(Op::minimum, {emit(high), b_.index(kMostCount)}));
+      high = index_sum(b_.function(), b_.make(Op::minimum, {write(b_, high), b_.index(kMostCount)}));
     high.constant -= 1;
   }
-  return Bounds{{Linear()}, count->high};
+  return Bounds{{IndexSum()}, count->high};
 }
 
 /// Of a number times one that is known, of any sign.
-std::optional<Bounds> BoundWriter::of_product(NodeId value) {
+auto BoundWriter::of_product(NodeId value) -> std::optional<Bounds> {
   for (size_t i = 0; i < 2; ++i) {
     if (!is_known_(f_.operand(value, i))) continue;
     const NodeId factor = known(f_.operand(value, i));
     const auto own = of(f_.operand(value, 1 - i));
-    const Linear by = expand(b_.function(), factor);
+    const IndexSum by = index_sum(b_.function(), factor);
     const auto most = most_of(b_.function(), by), least = least_of(b_.function(), by);
     if (!own || !most || !least || *most > kMostFactor || *least < -kMostFactor) return std::nullopt;
     Bounds all;
     for (const auto* const sums : {&own->low, &own->high}) {
-      for (const Linear& sum : *sums) {
-        const Linear product = expand(b_.function(), b_.make(Op::multiply, {emit(sum), factor}));
+      for (const IndexSum& sum : *sums) {
+        const IndexSum product = index_sum(b_.function(), b_.make(Op::multiply, {write(b_, sum), factor}));
         if (sums == &own->low || *least < 0) all.low.push_back(product);
         if (sums == &own->high || *least < 0) all.high.push_back(product);
       }
@@ -354,26 +300,26 @@ std::optional<Bounds> BoundWriter::of_product(NodeId value) {
   return std::nullopt;
 }
 
-std::optional<Bounds> BoundWriter::of_quotient(NodeId value) {
-  const auto by = number(f_.operand(value, 1));
+auto BoundWriter::of_quotient(NodeId value) -> std::optional<Bounds> {
+  const auto by = known_number(f_, f_.operand(value, 1));
   if (!by || *by < 1 || *by > kMostFactor) return std::nullopt;
   if (f_.op(value) == Op::remainder) {
-    Bounds all{{Linear()}, {Linear()}};
+    Bounds all{{IndexSum()}, {IndexSum()}};
     all.high[0].constant = *by - 1;
     return all;
   }
   auto own = of(f_.operand(value, 0));
-  const auto is_safe = [&](const Linear& sum) { return is_tame(b_.function(), sum); };
+  const auto is_safe = [&](const IndexSum& sum) { return is_tame(b_.function(), sum); };
   if (!own || !std::ranges::all_of(own->low, is_safe) || !std::ranges::all_of(own->high, is_safe))
     return std::nullopt;
   for (auto* const sums : {&own->low, &own->high}) {
-    for (Linear& sum : *sums) {
+    for (IndexSum& sum : *sums) {
       // Whole multiples of the divisor are divided, and what is left is so once.
-      Linear whole, rest;
+      IndexSum whole, rest;
       rest.constant = sum.constant;
       for (const auto& [term, factor] : sum.terms)
         (factor % *by == 0 ? whole : rest).terms[term] = factor % *by == 0 ? factor / *by : factor;
-      whole.add(expand(b_.function(), b_.make(Op::floor_divide, {emit(rest), b_.index(*by)})));
+      whole.add(index_sum(b_.function(), b_.make(Op::floor_divide, {write(b_, rest), b_.index(*by)})));
       sum = std::move(whole);
     }
   }
@@ -382,7 +328,7 @@ std::optional<Bounds> BoundWriter::of_quotient(NodeId value) {
 
 /// The value is one of the two. What is known is no sum that wraps in an iteration that does not run: it
 /// bounds the least from above, the largest from below.
-std::optional<Bounds> BoundWriter::of_extreme(NodeId value) {
+auto BoundWriter::of_extreme(NodeId value) -> std::optional<Bounds> {
   const auto a = of(f_.operand(value, 0)), b = of(f_.operand(value, 1));
   if (!a || !b) return std::nullopt;
   const bool is_least = f_.op(value) == Op::minimum;
@@ -391,9 +337,35 @@ std::optional<Bounds> BoundWriter::of_extreme(NodeId value) {
     if (!is_known_(f_.operand(value, i))) continue;
     const Bounds& known = i == 0 ? *a : *b;
     (is_least ? all.high : all.low) = is_least ? known.high : known.low;
-    if (number(f_.operand(value, i))) break;
+    if (known_number(f_, f_.operand(value, i))) break;
   }
   return all;
+}
+
+std::optional<Window> BoundWriter::window(std::span<const IndexSum> indices, NodeId length) {
+  std::optional<Bounds> all;
+  for (const IndexSum& index : indices) {
+    const auto own = of(index);
+    if (!own) return std::nullopt;
+    all = all ? either(std::move(*all), *own) : own;
+  }
+  LoopWriter loops(b_);
+  const NodeId low = extreme(all->low, Op::minimum);
+  const NodeId high = extreme(all->high, Op::maximum);
+  Window window{low, {}, most_values(*all)};
+  if (least_of(b_.function(), index_sum(b_.function(), low)).value_or(-1) < 0)
+    window.low = loops.maximum(low, b_.index(0));
+  IndexSum count = index_sum(b_.function(), high);
+  count.add(index_sum(b_.function(), window.low), -1);
+  count.constant += 1;
+  window.count = loops.minimum(write(b_, count), loops.subtract(length, window.low));
+  limit(loops, window);
+  return window;
+}
+
+void limit(LoopWriter& loops, Window& window) {
+  if (window.most)
+    window.count = loops.minimum(window.count, loops.index(std::max<int64_t>(*window.most, 0)));
 }
 
 }  // namespace ingot::transform

@@ -3,8 +3,10 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <unordered_map>
 
+#include "ir/index_sum.h"
 #include "transform/analyses/from_outside.h"
 #include "transform/writers/loop_writer.h"
 
@@ -13,29 +15,18 @@
 
 namespace ingot::transform {
 
-/// A sum of values times constants, and a constant; as indices are, it is one modulo 2**64.
-struct Linear {
-  std::map<NodeId, int64_t> terms;
-  int64_t constant = 0;
+using ir::IndexSum;
 
-  void add(const Linear& other, int64_t factor = 1);
-  bool is_constant() const { return terms.empty(); }
-  bool operator==(const Linear&) const = default;
+/// Where elements are along an axis, as far as the array has them.
+struct Window {
+  NodeId low;                   ///< the first one
+  NodeId count;                 ///< how many; none where it is less than 1
+  std::optional<int64_t> most;  ///< of them
 };
+/// Has a loop over a window show how many iterations there are at most.
+void limit(LoopWriter& loops, Window& window);
 
-/// The sum that an i64 value is.
-Linear expand(const Function& function, NodeId value);
-/// What of it is known not to be exceeded, or fallen below, by what makes the values; none: nothing.
-std::optional<int64_t> most_of(const Function& function, const Linear& sum);
-std::optional<int64_t> least_of(const Function& function, const Linear& sum);
-
-/// A value is at least the least of `low`, and at most the largest of `high`.
-struct Bounds {
-  std::vector<Linear> low;
-  std::vector<Linear> high;
-};
-
-/// Writes, at the start of a region of loops, what bounds the values in it.
+/// Writes, at the start of a region of loops, what bounds the indices in it.
 class BoundWriter {
  public:
   /// `scope`: a region of the source; its parameters are known. `use`: the new node of an old one.
@@ -45,27 +36,31 @@ class BoundWriter {
   /// From now on, a parameter of the scope is taken to be this.
   void replace(NodeId parameter, NodeId by);
 
-  /// The bounds of a value of the source in all iterations of the loops in the scope; none: it may be any.
-  std::optional<Bounds> of(NodeId value);
-  std::optional<Bounds> of(const Linear& sum);
-  /// The bounds of what has one of two.
-  Bounds either(Bounds a, const Bounds& b);
-
-  NodeId emit(const Linear& sum);
-  NodeId low(const Bounds& bounds) { return extreme(bounds.low, Op::minimum); }
-  NodeId high(const Bounds& bounds) { return extreme(bounds.high, Op::maximum); }
-  /// How many values there are between the bounds at most; none: that is not known.
-  std::optional<int64_t> most_values(const Bounds& bounds) const;
+  /// The window that holds these indices into an axis of this length in all iterations; none: of one of them
+  /// there are no bounds.
+  std::optional<Window> window(std::span<const IndexSum> indices, NodeId length);
 
  private:
+  /// A value is at least the least of `low`, and at most the largest of `high`.
+  struct Bounds {
+    std::vector<IndexSum> low;
+    std::vector<IndexSum> high;
+  };
+
+  /// The bounds of a value of the source in all iterations of the loops in the scope; none: it may be any.
+  std::optional<Bounds> of(NodeId value);
+  std::optional<Bounds> of(const IndexSum& sum);
+  /// The bounds of what has one of two.
+  Bounds either(Bounds a, const Bounds& b);
+  /// How many values there are between bounds at most; none: that is not known.
+  std::optional<int64_t> most_values(const Bounds& bounds) const;
   std::optional<Bounds> find(NodeId value);
   std::optional<Bounds> of_index(NodeId parameter);
   std::optional<Bounds> of_product(NodeId value);
   std::optional<Bounds> of_quotient(NodeId value);
   std::optional<Bounds> of_extreme(NodeId value);
-  std::optional<int64_t> number(NodeId value) const;
   NodeId known(NodeId value);
-  NodeId extreme(const std::vector<Linear>& sums, Op op);
+  NodeId extreme(const std::vector<IndexSum>& sums, Op op);
   void prune(Bounds& bounds) const;
 
   const Function& f_;
