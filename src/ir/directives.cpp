@@ -11,6 +11,11 @@ TextId names_at(const Function& function, NodeId node) {
   return span ? function.module().span(span).loops : TextId();
 }
 
+/// Whether a directive's `name` or `name:line` names loops of a name in a line.
+bool is_name(std::string_view given, std::string_view name, uint32_t line) {
+  return !name.empty() && (given == name || given == std::string(name) + ":" + std::to_string(line));
+}
+
 }  // namespace
 
 std::string_view loop_name(const Function& function, NodeId loop) {
@@ -36,12 +41,24 @@ bool names_loops(const Function& function, SpanId location) {
 }
 
 bool is_directed(const Module& module, std::string_view name, uint32_t line) {
-  if (module.directives.empty() || name.empty()) return false;
-  const std::string with_line = std::string(name) + ":" + std::to_string(line);
   return std::ranges::any_of(module.directives, [&](const Directive& directive) {
     return std::ranges::any_of(directive.loops,
-                               [&](const std::string& one) { return one == name || one == with_line; });
+                               [&](const std::string& one) { return is_name(one, name, line); });
   });
+}
+
+bool is_inlined(const Function& function, RegionId region) {
+  const Module& module = function.module();
+  for (NodeId at = function[region].owner; at; at = function[function[at].parent].owner) {
+    if (!is_counted_loop(function.op(at)) || !names_at(function, at)) continue;
+    const std::string_view name = loop_name(function, at);
+    const bool is_stage = std::ranges::any_of(module.directives, [&](const Directive& each) {
+      return each.kind == Directive::Kind::Inline &&
+             is_name(each.loops[0], name, module.span(function[at].span).line);
+    });
+    if (is_stage) return true;
+  }
+  return false;
 }
 
 bool is_stage(const Function& function, NodeId array, std::span<const NodeId> users) {
@@ -49,11 +66,10 @@ bool is_stage(const Function& function, NodeId array, std::span<const NodeId> us
   const Module& module = function.module();
   if (module.directives.empty() || !own) return false;
   const std::string name(module.text(own).substr(0, module.text(own).find(',')));
-  const std::string with_line = name + ":" + std::to_string(module.span(function[array].span).line);
   const bool moves = std::ranges::any_of(module.directives, [&](const Directive& directive) {
     const bool is_move =
         directive.kind == Directive::Kind::ComputeAt || directive.kind == Directive::Kind::Inline;
-    return is_move && (directive.loops[0] == name || directive.loops[0] == with_line);
+    return is_move && is_name(directive.loops[0], name, module.span(function[array].span).line);
   });
   return moves && std::ranges::none_of(users, [&](NodeId user) { return names_at(function, user) == own; });
 }

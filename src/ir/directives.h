@@ -24,6 +24,8 @@ bool is_directed(const Module& module, std::string_view name, uint32_t line);
 /// Whether directives decide where an array is computed, which other loops than those of its location alone
 /// read: `users` are the nodes that do.
 bool is_stage(const Function& function, NodeId array, std::span<const NodeId> users);
+/// Whether directives have the elements that a loop around a region computes be computed where they are read.
+bool is_inlined(const Function& function, RegionId region);
 /// Whether directives name a loop: no pass changes it that decides by itself.
 bool is_directed(const Function& function, NodeId loop);
 

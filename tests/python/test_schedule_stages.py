@@ -198,6 +198,21 @@ def read_twice(a):
         return first, first[1:] + rows[1:-1] * first[:-1]
 
 
+def with_roots(a):
+    with ingot.loop("by", "bx"):
+        rows = a * np.sqrt(a[0])
+    with ingot.loop("y", "x"):
+        return rows[1:] + rows[:-1]
+
+
+def with_roots_before(a):
+    roots = np.sqrt(a[0])
+    with ingot.loop("by", "bx"):
+        rows = a * roots
+    with ingot.loop("y", "x"):
+        return rows[1:] + rows[:-1]
+
+
 def overwriting(a):
     rows = np.empty(a.shape)
     for by in range(a.shape[0]):
@@ -254,7 +269,8 @@ def skewed(a):
     "f, plan, words",
     [
         (returned, S().compute_at("by", "y"), "returned"),
-        (read_twice, S().compute_at("by", "y"), "read by two nests"),
+        (read_twice, S().compute_at("by", "y"), "read by two nests, at `rows\\[1:\\] .*` and at `.*rows\\[1:-1\\].*`"),
+        (with_roots, S().compute_at("by", "y"), "of which there are several, of `np.sqrt\\(a\\[0\\]\\)` and of `a "),
         (overwriting, S().compute_at("by", "y"), "may write"),
         (overwriting, S().inline("by"), "may write"),
         (zeroed, S().compute_at("by", "y"), "is written at"),
@@ -283,6 +299,135 @@ def test_refusals(f, plan, words):
     with pytest.raises(ingot.UnsupportedError, match=words) as refused:
         ingot.jit(f, schedule=plan)(*given)
     assert "test_schedule_stages.py" in str(refused.value)
+
+
+def test_parts_with_other_axes_are_computed_before():
+    a = np.random.default_rng(7).random((12, 14))
+    for plan in (S().compute_at("by", "y"), S().inline("by")):
+        assert ingot.jit(with_roots_before, schedule=plan)(a).tobytes() == with_roots(a).tobytes()
+
+
+def test_several_nests_may_read_a_stage_that_is_inline():
+    for shape in ((12, 14), (3, 2), (2, 2)):
+        a = np.random.default_rng(7).random(shape)
+        for got, expected in zip(ingot.jit(read_twice, schedule=S().inline("by"))(a), read_twice(a)):
+            assert got.tobytes() == expected.tobytes(), shape
+
+
+def in_short_rows(a, out):
+    near = np.empty(a.shape, a.dtype)
+    for by in range(a.shape[0]):
+        for bx in range(a.shape[1]):
+            near[by, bx] = a[by, bx] >> 1
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            out[y, x] = near[y, x] | near[y + 1, x]
+
+
+def of_three(a, out):
+    near = np.empty((a.shape[0], 3), a.dtype)
+    for by in range(a.shape[0]):
+        for k in range(3):
+            near[by, k] = a[by, 0] & 7 if k == 1 else a[by, 0]
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            out[y, x] = near[y, x % 3] | near[y + 1, 2]
+
+
+def of_one(a, out):
+    near = np.empty((a.shape[0], 1), a.dtype)
+    for by in range(a.shape[0]):
+        for k in range(1):
+            near[by, k] = a[by, 0] >> 1
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            out[y, x] = near[y, 0] | near[y + 1, 0]
+
+
+def of_one_row(a, out):
+    near = np.empty((1, a.shape[1]), a.dtype)
+    for by in range(1):
+        for bx in range(a.shape[1]):
+            near[by, bx] = a[by, bx] >> 1
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            out[y, x] = near[0, x] | a[y, x]
+
+
+def in_array_code(a, out):
+    with ingot.loop("by", "bx"):
+        near = a >> 1
+    with ingot.loop("y", "x"):
+        out[:] = near[1:] | near[:-1]
+
+
+def masked(a, out):
+    with ingot.loop("by", "bx"):
+        is_large = a > 3
+    with ingot.loop("y", "x"):
+        out[:] = np.where(is_large[1:] & is_large[:-1], a[1:], 0)
+
+
+@pytest.mark.parametrize("f", [in_short_rows, of_three, of_one, of_one_row, in_array_code, masked], ids=shown)
+def test_short_axes_and_small_elements(f):
+    for plan in (S().inline("by"), S().compute_at("by", "y"), S().split("y", 4).compute_at("by", "y_inner").store_at("by", "y_outer")):
+        fast = ingot.jit(f, schedule=plan)
+        for shape in ((9, 11), (9, 7), (9, 3), (9, 1), (2, 11), (2, 3), (2, 1)):
+            for dtype in (np.int64, np.uint8):
+                a = np.random.default_rng(8).integers(0, 99, shape).astype(dtype)
+                out, expected = np.zeros((shape[0] - 1, shape[1]), dtype), np.zeros((shape[0] - 1, shape[1]), dtype)
+                fast(a, out)
+                f(a, expected)
+                assert np.array_equal(out, expected), (plan, shape, dtype)
+
+
+def running_down(a, out):
+    near = np.empty(a.shape)
+    for by in range(a.shape[0] - 1, -1, -1):
+        for bx in range(a.shape[1]):
+            near[by, -1 - bx] = a[by, bx] * 3
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            out[y, x] = near[y, x] + near[y + 1, x] + near[y + 2, x]
+
+
+def moving_back(a, out):
+    near = np.empty((a.shape[0] - 1, a.shape[1]))
+    for by in range(a.shape[0] - 2, -1, -1):
+        for bx in range(a.shape[1]):
+            near[by, bx] = a[by + 1, bx] * 3
+    for y in range(out.shape[0] - 1, -1, -1):
+        for x in range(out.shape[1]):
+            out[y, x] = near[y, x] - near[y + 1, x]
+
+
+def to_and_fro(a, out):
+    near = np.empty(a.shape)
+    for by in range(a.shape[0]):
+        for bx in range(a.shape[1]):
+            near[by, bx] = a[by, bx] * 3
+    n = out.shape[0]
+    for y in range(n):
+        for x in range(out.shape[1]):
+            out[y, x] = near[abs(y - n // 2), x] + near[abs(y - n // 2) + 1, x]
+
+
+@pytest.mark.parametrize("f", [running_down, moving_back, to_and_fro], ids=shown)
+def test_loops_and_windows_that_run_down(f):
+    plans = (
+        S().compute_at("by", "y"),
+        S().inline("by"),
+        S().compute_at("by", "y").split("by", 2).vectorize("bx"),
+        S().split("y", 4).compute_at("by", "y_inner").store_at("by", "y_outer"),
+    )
+    for plan in plans:
+        fast = ingot.jit(f, schedule=plan)
+        for shape in ((23, 31), (5, 4), (3, 3), (40, 9)):
+            a = np.random.default_rng(9).random(shape)
+            out, expected = np.zeros((shape[0] - 2, shape[1])), np.zeros((shape[0] - 2, shape[1]))
+            fast(a, out)
+            f(a, expected)
+            assert out.tobytes() == expected.tobytes(), (plan, shape)
 
 
 def test_wrong_steps():

@@ -98,6 +98,18 @@ bool learn_name(Tracer& t, nb::handle s) {
   return ir::is_directed(t.module, name, line);
 }
 
+/// Whether statements store elements: `a[i] = ...`.
+bool stores_elements(nb::handle statements) {
+  for (const nb::handle s : statements) {
+    const std::string name = class_of(s);
+    const nb::list targets = name == "Assign" ? nb::list(s.attr("targets")) : nb::list();
+    if (name == "AugAssign" && class_of(s.attr("target")) == "Subscript") return true;
+    for (const nb::handle target : targets)
+      if (class_of(target) == "Subscript") return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void run_for(Tracer& t, nb::handle s) {
@@ -110,15 +122,16 @@ void run_for(Tracer& t, nb::handle s) {
       !is_of_mapping(t, iterable))
     iterable = begin_iterate(t, by_library(t, "by_index", {iterable}, s), s);
   // Small inner loops are written out: a few known iterations, or the length of a short axis, and a body of a
-  // few statements without loops.
+  // few statements without loops. Elements that are computed where they are read have one store.
   const auto written_out = [&](const Trips& trips) -> std::optional<std::vector<Value>> {
     const nb::object body = s.attr("body");
     const auto statements = static_cast<int64_t>(nb::len(body));
     for (nb::handle statement : body)
       if (nb::hasattr(statement, "body")) return std::nullopt;
     if (is_directed || t.loops.empty() || statements > ir::kLongestShort) return std::nullopt;
-    measure(t, trips.count);
     const ir::Function& f = t.builder->function();
+    if (stores_elements(body) && ir::is_inlined(f, t.builder->current())) return std::nullopt;
+    measure(t, trips.count);
     const auto known = [&](NodeId node) { return f.constant(node).as<int64_t>(); };
     if (!f.is_constant(trips.count) || known(trips.count) * statements > ir::kLongestShort)
       return std::nullopt;

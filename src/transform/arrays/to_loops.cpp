@@ -196,7 +196,12 @@ void Lowering::define_stored(NodeId id, Nodes lengths, const std::function<NodeI
 
 Whole Lowering::evaluated(NodeId old) {
   make_ready(old);
-  return evaluated(Nodes{old})[0];
+  // The names of loops where an array is needed are not those of the loops that it is evaluated in.
+  const ir::SpanId location = b_.span();
+  if (ir::names_loops(b_.function(), location)) set_location(old);
+  Whole made = evaluated(Nodes{old})[0];
+  b_.set_span(location);
+  return made;
 }
 
 std::vector<Whole> Lowering::evaluated(const Nodes& arrays) {

@@ -99,6 +99,7 @@ class Simplifier : public Rewriter {
       case Op::stride: return bind(id, stride_of(b_, use(source_.operand(id, 0)), source_.attribute(id, 0)));
       case Op::minimum:
       case Op::maximum: return visit_extreme(id);
+      case Op::select: return visit_select(id);
       case Op::add:
       case Op::subtract: return visit_sum(id);
       case Op::absolute: return visit_absolute(id);
@@ -321,6 +322,18 @@ class Simplifier : public Rewriter {
   void visit_sum(NodeId id) {
     clone(id);
     if (source_.type(id) == ir::kInt64) bind(id, ranges_.first_same(use(id)));
+  }
+  /// A count that is chosen where it is more than 0 is that count: of a loop that runs down.
+  void visit_select(NodeId id) {
+    const auto operands = source_.operands(id);
+    const NodeId zero = use(operands[2]), count = use(operands[1]);
+    if (source_.type(id) != ir::kInt64 || !b_.function().is_constant(zero, 0)) return clone(id);
+    ranges_.enter();
+    ranges_.assume(use(operands[0]), false);
+    const bool is_same = ranges_.compare(Op::less_equal, count, zero) == true &&
+                         ranges_.compare(Op::less_equal, zero, count) == true;
+    ranges_.leave();
+    is_same ? bind(id, count) : clone(id);
   }
   void visit_overflow(NodeId id, Op op) {
     const auto operands = source_.operands(id);

@@ -314,8 +314,15 @@ class Follower {
   NodeId only_loop(const std::string& name) const {
     const Nodes loops = loops_named(*f_, name);
     if (loops.size() > 1) {
-      refuse_directive(*f_, loops[1], "a stage at the loop " + quoted(name) + ", of which there are several,",
-                       "move stages first, and write out iterations then");
+      const auto location = [&](NodeId loop) { return module_.location((*f_)[loop].span); };
+      const bool is_one = location(loops[0]) == location(loops[1]);
+      refuse_directive(
+          *f_, loops[1],
+          "a stage at the loop " + quoted(name) + ", of which there are several, " +
+              (is_one ? "all of {}," : "of {} and of {},"),
+          "compute parts that have other axes in statements before `with ingot.loop(...)`, and write "
+          "iterations out last",
+          std::span(loops).first(is_one ? 1 : 2));
     }
     return loops[0];
   }

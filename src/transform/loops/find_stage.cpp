@@ -22,6 +22,7 @@
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/analyses/disjoint.h"
+#include "transform/analyses/known_equal.h"
 #include "transform/loops/nest_steps.h"
 
 namespace ingot::transform {
@@ -58,10 +59,13 @@ bool add_product(const Function& f, const Stage& stage, NodeId value, int64_t fa
 }
 
 /// Adds so many bytes to a position, if they are whole steps along axes. (They may be so in several ways, of
-/// which one is within the array.)
-bool add_bytes(const Function& f, const Stage& stage, NodeId value, std::vector<IndexSum>& position) {
+/// which one is within the array. `likely`: the axis that is tried first.)
+bool add_bytes(const Function& f, const Stage& stage, NodeId value, std::vector<IndexSum>& position,
+               size_t likely = 0) {
+  const size_t rank = stage.axes.size();
   IndexSum rest = index_sum(f, value);
-  for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
+  for (size_t i = 0; i < rank; ++i) {
+    const size_t axis = (likely + i) % rank;
     const IndexSum stride = index_sum(f, stage.axes[axis].stride);
     const int64_t times = times_in(rest, stride);
     rest.add(stride, -times);
@@ -77,7 +81,8 @@ bool add_bytes(const Function& f, const Stage& stage, NodeId value, std::vector<
     position[static_cast<size_t>(axis - stage.axes.begin())].add_term(
         term, factor / *known_number(f, axis->stride));
   }
-  for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
+  for (size_t i = 0; i < rank; ++i) {
+    const size_t axis = (likely + i) % rank;
     const auto stride = known_number(f, stage.axes[axis].stride);
     if (!stride || *stride < 1) continue;
     const int64_t steps = rest.constant / *stride;
@@ -89,7 +94,8 @@ bool add_bytes(const Function& f, const Stage& stage, NodeId value, std::vector<
 
 class StageFinder {
  public:
-  StageFinder(const Function& function, NodeId nest) : f_(function), uses_(function) {
+  StageFinder(const Function& function, NodeId nest, bool is_inline)
+      : f_(function), uses_(function), is_inline_(is_inline) {
     stage_.nest = nest;
     stage_.name = std::string(ir::loop_name(function, nest));
   }
@@ -109,9 +115,12 @@ class StageFinder {
   }
 
  private:
+  [[noreturn]] void refuse(std::span<const NodeId> quoted, const std::string& what,
+                           const std::string& advice) const {
+    refuse_directive(f_, stage_.nest, "the stage `" + stage_.name + "`, " + what + ",", advice, quoted);
+  }
   [[noreturn]] void refuse(NodeId quoted, const std::string& what, const std::string& advice) const {
-    const NodeId nodes[] = {quoted};
-    refuse_directive(f_, stage_.nest, "the stage `" + stage_.name + "`, " + what + ",", advice, nodes);
+    refuse({&quoted, 1}, what, advice);
   }
   bool is_own(NodeId view) const {
     const NodeId memory = memory_of(f_, view);
@@ -197,6 +206,7 @@ class StageFinder {
       Stage::Axis axis;
       axis.stride = axis.bytes_of_step = stride;
       axis.bytes = strip(bytes);
+      if (known_number(f_, stride) == 1) axis.length = axis.bytes;
       for (size_t i = 0; f_.op(axis.bytes) == Op::multiply && i < 2; ++i) {
         const NodeId step = strip(f_.operand(axis.bytes, i));
         const bool is_stride =
@@ -240,8 +250,8 @@ class StageFinder {
       for (const auto& [value, factor] : at.terms) {
         const NodeId around =
             f_.op(value) == Op::param && f_.attribute(value, 0) == 0 ? f_[f_[value].parent].owner : NodeId();
-        if (around && factor == 1 && f_.op(around) == Op::for_ && f_.encloses(stage_.nest, value))
-          loop = around;
+        const bool is_step = factor == 1 || factor == -1;
+        if (around && is_step && f_.op(around) == Op::for_ && f_.encloses(stage_.nest, value)) loop = around;
       }
       if (!loop || !is_open(f_, loop) || f_.result_count(loop) > 0 || taken.contains(loop)) continue;
       if (const NodeId kept = kept_in(loop)) {
@@ -249,7 +259,9 @@ class StageFinder {
         continue;
       }
       own.offset = at;
-      own.offset.terms.erase(f_.region_parameters(f_.region(loop))[0]);
+      const auto index = own.offset.terms.find(f_.region_parameters(f_.region(loop))[0]);
+      own.runs_down = index->second < 0;
+      own.offset.terms.erase(index);
       const auto is_outside = [&](NodeId value) { return !f_.encloses(stage_.nest, value); };
       bool is_own = is_outside(f_.operand(loop, 0));
       for (const auto& [value, factor] : own.offset.terms) is_own = is_own && is_outside(value);
@@ -295,8 +307,17 @@ class StageFinder {
     for (const NodeId load : stage_.loads) readers[place(ancestor(home, load))].push_back(load);
     stage_.used = body[static_cast<size_t>(readers.rbegin()->first)];
     for (const auto& [where, loads] : readers) {
-      if (body[static_cast<size_t>(where)] != stage_.used)
-        find_version(body[static_cast<size_t>(where)], loads);
+      const NodeId reader = body[static_cast<size_t>(where)];
+      if (reader != stage_.used && find_version(reader, loads)) continue;
+      if (reader != stage_.used && !is_inline_) {
+        const Nodes& last = readers.rbegin()->second;
+        const auto other =
+            std::ranges::find_if(last, [&](NodeId load) { return f_[load].span != f_[loads[0]].span; });
+        const NodeId nodes[] = {loads[0], other != last.end() ? *other : last[0]};
+        refuse(nodes, "whose array is read by two nests, at {} and at {}",
+               "read it in one nest alone, or `inline` it");
+      }
+      stage_.readers.push_back(reader);
     }
     for (const NodeId other : others_) {
       if (!f_.encloses(stage_.computed, other) || f_.encloses(own, other)) {
@@ -318,15 +339,17 @@ class StageFinder {
     }
   }
 
-  /// Of a node that reads the array before the one that reads it last: it has to be a version of a stage that
-  /// has been moved there.
-  void find_version(NodeId node, const Nodes& loads) {
+  /// Whether a node that reads the array before the last one that does is an `if` of which one arm reads it:
+  /// that has all of the array computed at its start. Versions of nests that other stages have been moved to
+  /// are such.
+  bool find_version(NodeId node, const Nodes& loads) {
     for (size_t i = 0; f_.op(node) == Op::if_ && i < f_[node].region_count; ++i) {
       const RegionId arm = f_.region(node, i);
       if (!std::ranges::all_of(loads, [&](NodeId load) { return f_.encloses(arm, load); })) continue;
-      return stage_.elsewhere.push_back(arm);
+      stage_.elsewhere.push_back(arm);
+      return true;
     }
-    refuse(loads[0], "whose array is read by two nests, one of them at {}", "read it in one nest alone");
+    return false;
   }
 
   /// Finds what the nest needs of the branch that it is in.
@@ -389,6 +412,7 @@ class StageFinder {
 
   const Function& f_;
   ir::Uses uses_;
+  bool is_inline_;
   Stage stage_;
   Nodes others_;  ///< stores outside of the nest
 };
@@ -400,6 +424,20 @@ bool Stage::has(NodeId node) const { return node == alloc || std::ranges::binary
 int Stage::axis_of(NodeId loop) const {
   const auto found = std::ranges::find(axes, loop, &Axis::loop);
   return found == axes.end() ? -1 : static_cast<int>(found - axes.begin());
+}
+
+bool Stage::covers(const Function& f, const Axis& axis) const {
+  const auto bytes = known_number(f, axis.bytes), step = known_number(f, axis.bytes_of_step);
+  const bool is_one = axis.bytes == axis.bytes_of_step || (bytes && step && *bytes == *step);
+  if (!axis.loop) return is_one;
+  const NodeId count = f.operand(axis.loop, 0);
+  IndexSum first = index_sum(f, count);
+  first.constant -= 1;
+  if (axis.offset != (axis.runs_down ? first : IndexSum())) return false;
+  if (axis.length) return known_equal(f, nest, count, axis.length);
+  const auto number = known_number(f, count);
+  if (is_one) return number == 1;
+  return bytes && step && number && *number * *step == *bytes;
 }
 
 bool place(const Function& f, const Stage& stage, NodeId view, Placement& placement) {
@@ -416,7 +454,7 @@ bool place(const Function& f, const Stage& stage, NodeId view, Placement& placem
       placement.conditions.push_back(f.operand(stride, 0));
       stride = f.operand(stride, 1);
     }
-    if (!add_bytes(f, stage, stride, step)) return false;
+    if (!add_bytes(f, stage, stride, step, own == rank ? axis : 0)) return false;
     for (size_t i = 0; i < rank; ++i) {
       if (!step[i].is_constant()) return false;
       placement.steps[axis][i] = step[i].constant;
@@ -437,6 +475,8 @@ std::vector<IndexSum> position_in(const Function& f, const Stage& stage, NodeId 
   return std::move(placement.first);
 }
 
-Stage find_stage(const Function& function, NodeId nest) { return StageFinder(function, nest).find(); }
+Stage find_stage(const Function& function, NodeId nest, bool is_inline) {
+  return StageFinder(function, nest, is_inline).find();
+}
 
 }  // namespace ingot::transform

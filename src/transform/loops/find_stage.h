@@ -14,7 +14,8 @@ struct Stage {
   struct Axis {
     NodeId stride;
     NodeId loop;      ///< of the nest: each of its iterations has elements of its own; none: there is no such
-    IndexSum offset;  ///< what is added to the loop's index
+    IndexSum offset;  ///< what is added to the loop's index, or what that is subtracted from
+    bool runs_down = false;
     // How long it is: this, or the one by the other.
     NodeId length;
     NodeId bytes;
@@ -29,21 +30,24 @@ struct Stage {
   Nodes stores;       ///< in the nest
   Nodes loads;        ///< elsewhere
   NodeId computed;    ///< what is, or encloses, the nest, next to
-  NodeId used;        ///< ... what is, or encloses, what reads it
+  NodeId used;        ///< ... what is, or encloses, what reads it last
+  Nodes readers;      ///< these, in order: several read a stage that is computed inline
   Nodes from_around;  ///< what the nest needs of `computed`, by id
-  std::vector<RegionId>
-      elsewhere;  ///< versions before `used` that read the array, too: of stages already moved
+  /// Arms of `if`s before `used` that read the array, and have all of it computed at their start.
+  std::vector<RegionId> elsewhere;
   std::string name;
 
   /// Whether a node is a view of the array, or the array.
   bool has(NodeId node) const;
   /// The axis along which iterations of a loop have elements of their own; none: -1.
   int axis_of(NodeId loop) const;
+  /// Whether the nest is known to compute all elements along an axis.
+  bool covers(const Function& function, const Axis& axis) const;
 };
 
 /// The stage whose outermost loop is this one. Throws base::Unsupported, with the lines, where the nest is
-/// none, or where computing it later would change what it computes.
-Stage find_stage(const Function& function, NodeId nest);
+/// none, or where computing it later would change what it computes; `is_inline`: where it is read.
+Stage find_stage(const Function& function, NodeId nest, bool is_inline);
 
 /// The index along each axis of the array of an element of one of its views, which is known to be of these.
 std::vector<IndexSum> position_in(const Function& function, const Stage& stage, NodeId access);

@@ -50,7 +50,6 @@ class StageWriter : public Rewriter {
   }
   std::unique_ptr<Function> compute_inline() {
     is_inline_ = true;
-    nest_ = stage_.used;
     find_element();
     return run();
   }
@@ -60,6 +59,7 @@ class StageWriter : public Rewriter {
     const bool is_own = stage_.has(id);
     if (mode_ == Mode::Outside) {
       if (id == stage_.nest || (is_own && sinks())) return;
+      if (is_inline_ && std::ranges::find(stage_.readers, id) != stage_.readers.end()) nest_ = id;
       return id == nest_ ? write_versions(id) : clone(id);
     }
     if (mode_ == Mode::Whole) return clone(id);
@@ -178,18 +178,14 @@ class StageWriter : public Rewriter {
     const std::string other = "compute it in a loop: `compute_at(...)`";
     if (stage_.stores.size() != 1) refuse_stage(stage_.stores[1], "which stores at {}, too", other);
     const NodeId store = stage_.stores[0];
-    size_t count = 0;
     for (NodeId loop = source_[source_[store].parent].owner;; loop = source_[source_[loop].parent].owner) {
       if (stage_.axis_of(loop) < 0)
         refuse_stage(store, "which stores {} in a branch or a loop of its own", other);
-      if (++count, loop == stage_.nest) break;
+      if (loop == stage_.nest) break;
     }
-    for (size_t i = 0; i < stage_.axes.size(); ++i) {
-      const Stage::Axis& axis = stage_.axes[i];
-      const bool is_whole = count == stage_.axes.size() && axis.loop && axis.offset == IndexSum() &&
-                            axis.length &&
-                            known_equal(source_, stage_.nest, source_.operand(axis.loop, 0), axis.length);
-      if (!is_whole) refuse_stage(store, "which does not compute all of its array at {}", other);
+    for (const Stage::Axis& axis : stage_.axes) {
+      if (!stage_.covers(source_, axis))
+        refuse_stage(store, "which does not compute all of its array at {}", other);
     }
     size_t nodes = 0;
     ir::walk(source_, stage_.nest, [&](NodeId node) {
@@ -206,7 +202,7 @@ class StageWriter : public Rewriter {
   /// Writes the node that reads the array, in the versions that there have to be.
   void write_versions(NodeId id) {
     const ir::SpanId location = b_.span();
-    const Nodes results = source_.results_of(id);
+    const Nodes results = source_.op(id) == Op::load ? Nodes{id} : source_.results_of(id);
     std::vector<Type> types;
     for (const NodeId result : results) types.push_back(source_.type(result));
     const auto version = [&](Mode mode, bool computes) {
@@ -216,7 +212,7 @@ class StageWriter : public Rewriter {
           if (mode == Mode::Arranged || computes) clone(node);
         if (mode == Mode::Whole && computes) write_whole(source_[id].parent, id);
         set_location(id);
-        clone(id);
+        visit(id);
         mode_ = Mode::Outside;
         return use_all(results);
       };
@@ -328,7 +324,7 @@ class StageWriter : public Rewriter {
   /// What all loads in a loop read along an axis.
   Window window_of(BoundWriter& bounds, NodeId loop, size_t axis) {
     const NodeId length = length_of(stage_.axes[axis]);
-    const Window whole{b_.index(0), length, {}};
+    const Window whole{b_.index(0), length, {}, {}};
     if (!stage_.axes[axis].loop) return whole;
     std::vector<IndexSum> indices;
     for (const NodeId load : stage_.loads)
@@ -370,13 +366,12 @@ class StageWriter : public Rewriter {
       if (!axis.loop) continue;
       const NodeId own = use(source_.operand(axis.loop, 0));
       Window run = windows[i];
-      const bool is_all = axis.offset == IndexSum() && axis.length &&
-                          known_equal(source_, stage_.nest, source_.operand(axis.loop, 0), axis.length);
-      if (!is_all) {
-        const NodeId first = write(b_, made(axis.offset));
-        const NodeId begin = loops_.maximum(run.low, first);
-        const NodeId end = loops_.minimum(loops_.add(run.low, run.count), loops_.add(first, own));
-        run.low = difference(begin, first);
+      if (axis.runs_down || !stage_.covers(source_, axis)) {
+        const NodeId first = write(b_, made(axis.offset)), one = b_.index(1);
+        const NodeId least = axis.runs_down ? loops_.subtract(loops_.add(first, one), own) : first;
+        const NodeId begin = loops_.maximum(run.low, least);
+        const NodeId end = loops_.minimum(loops_.add(run.low, run.count), loops_.add(least, own));
+        run.low = axis.runs_down ? difference(loops_.add(first, one), end) : difference(begin, first);
         run.count = difference(end, begin);
         limit(loops_, run);
       }
@@ -421,16 +416,29 @@ class StageWriter : public Rewriter {
       if (!stage_.axes[i].loop) continue;
       if (!moves) window.count = loops_.select(is_first, window.count, b_.index(0));
       if (moves == i) {
-        const NodeId end = loops_.add(window.low, window.count);
-        const NodeId done = loops_.maximum(loops_.add(earlier[i].low, earlier[i].count), window.low);
-        const NodeId goes_on =
-            loops_.both(loops_.negate(is_first), loops_.less_equal(earlier[i].low, window.low));
-        window.low = loops_.select(goes_on, done, window.low);
-        window.count = difference(end, window.low);
+        leave_out(window, earlier[i], is_first);
       }
       clip(window, array_[i]);
     }
     return windows;
+  }
+  /// Leaves out what the window before has had: what this one begins with, or ends with where each is known
+  /// to be before the one before.
+  void leave_out(Window& window, const Window& before, NodeId is_first) {
+    IndexSum moved = window.start;
+    moved.add(before.start, -1);
+    const bool is_back = moved.is_constant() && moved.constant < 0;
+    const NodeId end = loops_.add(window.low, window.count);
+    const NodeId before_end = loops_.add(before.low, before.count);
+    const NodeId goes_on =
+        loops_.both(loops_.negate(is_first),
+                    is_back ? loops_.less_equal(end, before_end) : loops_.less_equal(before.low, window.low));
+    if (is_back) {
+      window.count = difference(loops_.select(goes_on, loops_.minimum(before.low, end), end), window.low);
+    } else {
+      window.low = loops_.select(goes_on, loops_.maximum(before_end, window.low), window.low);
+      window.count = difference(end, window.low);
+    }
   }
   /// Keeps a window within the array.
   void clip(Window& window, const Window& array) {
@@ -479,8 +487,10 @@ class StageWriter : public Rewriter {
   NodeId write_element(NodeId load) {
     const Nodes indices = indices_of(load);
     for (size_t i = 0; i < indices.size(); ++i) {
-      const NodeId loop = stage_.axes[i].loop;
-      bind(source_.region_parameters(source_.region(loop))[0], indices[i]);
+      const Stage::Axis& axis = stage_.axes[i];
+      if (!axis.loop) continue;
+      const NodeId index = axis.runs_down ? difference(write(b_, made(axis.offset)), indices[i]) : indices[i];
+      bind(source_.region_parameters(source_.region(axis.loop))[0], index);
     }
     write_until_store(source_.region(stage_.nest));
     return use(source_.operands(stage_.stores[0]).back());
@@ -503,7 +513,7 @@ class StageWriter : public Rewriter {
   bool is_inline_ = false;
   Mode mode_ = Mode::Outside;
   std::optional<Mode> before_;  ///< what it was around a version
-  std::set<RegionId> whole_;    ///< versions that read the array without the loop
+  std::set<RegionId> whole_;    ///< arms that read the array, and have all of it before
   std::set<NodeId> in_order_;   ///< loops whose iterations need those before
   std::vector<Window> array_;   ///< what the new array has
   std::vector<Window> runs_;    ///< the iterations that the stage's loops have
@@ -513,12 +523,12 @@ class StageWriter : public Rewriter {
 }  // namespace
 
 std::unique_ptr<Function> compute_at(const Function& function, NodeId nest, NodeId at, NodeId stored) {
-  const Stage stage = find_stage(function, nest);
+  const Stage stage = find_stage(function, nest, false);
   return dce(*StageWriter(function, stage).compute_at(at, stored));
 }
 
 std::unique_ptr<Function> compute_inline(const Function& function, NodeId nest) {
-  const Stage stage = find_stage(function, nest);
+  const Stage stage = find_stage(function, nest, true);
   return dce(*StageWriter(function, stage).compute_inline());
 }
 

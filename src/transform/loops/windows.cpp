@@ -352,9 +352,8 @@ std::optional<Window> BoundWriter::window(std::span<const IndexSum> indices, Nod
   LoopWriter loops(b_);
   const NodeId low = extreme(all->low, Op::minimum);
   const NodeId high = extreme(all->high, Op::maximum);
-  Window window{low, {}, most_values(*all)};
-  if (least_of(b_.function(), index_sum(b_.function(), low)).value_or(-1) < 0)
-    window.low = loops.maximum(low, b_.index(0));
+  Window window{low, {}, most_values(*all), index_sum(b_.function(), low)};
+  if (least_of(b_.function(), window.start).value_or(-1) < 0) window.low = loops.maximum(low, b_.index(0));
   IndexSum count = index_sum(b_.function(), high);
   count.add(index_sum(b_.function(), window.low), -1);
   count.constant += 1;

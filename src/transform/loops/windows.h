@@ -22,6 +22,7 @@ struct Window {
   NodeId low;                   ///< the first one
   NodeId count;                 ///< how many; none where it is less than 1
   std::optional<int64_t> most;  ///< of them
+  IndexSum start;               ///< the first one, which the array may not have
 };
 /// Has a loop over a window show how many iterations there are at most.
 void limit(LoopWriter& loops, Window& window);
