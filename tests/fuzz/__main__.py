@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import campaign, derivatives, derivatives_campaign, generate, odd, odd_arguments, smooth
+from . import campaign, derivatives, derivatives_campaign, generate, odd, odd_arguments, schedules, smooth
 from .examine import DEVICE, EVERY_KIND
 from .generate import Program
 
@@ -25,6 +25,7 @@ def main() -> int:
     parser.add_argument("--device", metavar="KIND", help="on a device of this kind, as `emulated`, instead of the host")
     parser.add_argument("--odd", action="store_true", help="odd argument lists for the programs of the tour instead")
     parser.add_argument("--derivatives", action="store_true", help="programs whose derivatives are judged instead")
+    parser.add_argument("--schedules", action="store_true", help="programs under random schedules instead")
     parser.add_argument("--show", type=int, metavar="NUMBER", help="print one program (or argument list) of the seed, examined")
     parser.add_argument("--work", type=int, nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--shrink", action="store_true", help=argparse.SUPPRESS)
@@ -36,7 +37,8 @@ def main() -> int:
     if options.work:
         rows = os.fdopen(os.dup(1), "w")
         os.dup2(2, 1)
-        (odd if options.odd else derivatives_campaign if options.derivatives else campaign).work(*options.work, rows)
+        chosen = schedules if options.schedules else odd if options.odd else derivatives_campaign if options.derivatives else campaign
+        chosen.work(*options.work, rows)
         return 0
     if options.shrink:
         from .shrink import isolated, shrink
@@ -49,6 +51,13 @@ def main() -> int:
             best = shrink(program, given["kind"], isolated, given["seconds"])
         print(json.dumps(dataclasses.asdict(best)))
         return 0
+    if options.schedules:
+        if options.show is not None:
+            print(made := schedules.case(options.seed, options.show), schedules.examine(made), sep="\n")
+            return 0
+        ran = schedules.run(options.seed, options.programs, options.jobs, options.seconds)
+        print(ran.report())
+        return bool(ran.found)
     if options.odd and options.show is not None:
         call = odd_arguments.odd_call(options.seed, options.show)
         print(call, odd.examine(call, options.show % 2 == 0), sep="\n")

@@ -574,7 +574,12 @@ def counted(a, out):
 
 @pytest.mark.parametrize(
     "plan",
-    [S().split("x", 4).compute_at("by", "x_outer"), S().compute_at("by", "x"), S().split("x", 4).compute_at("by", "x_inner").store_at("by", "x_outer"), S().compute_at("by", "y")],
+    [
+        S().split("x", 4).compute_at("by", "x_outer"),
+        S().compute_at("by", "x"),
+        S().split("x", 4).compute_at("by", "x_inner").store_at("by", "x_outer"),
+        S().compute_at("by", "y"),
+    ],
     ids=shown,
 )
 def test_what_a_stage_keeps_between_iterations(plan):
@@ -601,7 +606,12 @@ def chained_loops(a, out):
 
 @pytest.mark.parametrize(
     "plan",
-    [S().split("x", 4).compute_at("by", "x_outer"), S().tile(y=4, x=4).compute_at("by", "x_outer"), S().compute_at("by", "y"), S().compute_at("by", "x").store_at("by", "y")],
+    [
+        S().split("x", 4).compute_at("by", "x_outer"),
+        S().tile(y=4, x=4).compute_at("by", "x_outer"),
+        S().compute_at("by", "y"),
+        S().compute_at("by", "x").store_at("by", "y"),
+    ],
     ids=shown,
 )
 def test_a_window_slides_in_a_stage_that_is_moved_then(plan):
