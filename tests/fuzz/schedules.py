@@ -26,151 +26,142 @@ SHAPES = ((19, 23), (40, 9), (9, 40), (7, 3), (7, 1), (3, 7), (2, 2), (1, 1), (0
 
 
 class _Maker:
-    """Makes the source of a function of `a`, `b`, `t` (indices) and `out`, whose arrays have `h` rows and `w` columns."""
+    """Makes the source of a function of `a`, `b`, `t` (indices) and `out`; all elements of arrays that it reads are there.
+
+    An array has `margin` rows and columns less than `a`, so that the ones next to an element are there for arrays of a larger margin.
+    """
 
     def __init__(self, rng: random.Random):
         self.rng = rng
         self.lines = ["def f(a, b, t, out):", "    h, w = a.shape"]
-        self.readable = {"a": 2, "b": 2}  # what may be read, with its axes
+        self.readable = {"a": (2, 0), "b": (2, 0)}  # axes and margin
         self.nests: list[tuple[str, ...]] = []  # the names of the loops of each
 
     def source(self) -> tuple[str, list[tuple[str, ...]]]:
         for k in range(self.rng.randint(1, 3)):
-            getattr(self, self.rng.choice(["loops", "loops", "loops", "arrays", "arrays", "short", "sums", "in_place"]))(k)
-        self.last()
+            getattr(self, self.rng.choice(["loops", "loops", "loops", "statement", "statement", "short", "sums", "in_place"]))("pqr"[k])
+        if self.rng.random() < 0.3:
+            self.statement("")
+        else:
+            self.in_place("")
         return "\n".join(self.lines) + "\n", self.nests
 
     def add(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)
 
+    def margin(self) -> int:
+        """Of what reads the arrays that there are."""
+        return max(margin for _, margin in self.readable.values()) + 2
+
     def index(self, name: str, length: str) -> str:
         """An index into an axis, by a loop's: most are next to it."""
-        rng = self.rng
-        if rng.random() < 0.75:
-            return rng.choice([name, name, f"{name} + 1", f"{name} + 2", f"2 + {name}"])
-        return rng.choice(
-            [f"{name} - 1", f"{length} - 1 - {name}", f"-1 - {name}", f"{name} // 2", f"({name} * 2) % {length}", f"min(max({name} - 1, 0), {length} - 1)",
-             f"abs({name} - {length} // 2)", f"t[{name}]", "0", f"{length} - 1"]
-        )  # fmt: skip
+        if self.rng.random() < 0.75:
+            return self.rng.choice([name, name, f"{name} + 1", f"{name} + 2", f"2 + {name}"])
+        others = (f"{name} - 1", f"{length} - 1 - {name}", f"-1 - {name}", f"{name} // 2", f"({name} * 2) % {length}", "0")
+        others += (f"min(max({name} - 1, 0), {length} - 1)", f"abs({name} - {length} // 2)", f"t[{name}] % {length}", f"t[{name}]", f"{length} - 1")
+        return self.rng.choice(others)
 
     def element(self, y: str, x: str) -> str:
         name = self.rng.choice(list(self.readable)[-3:])
-        axes = self.readable[name]
-        row = self.index(y, "h")
+        axes = self.readable[name][0]
+        row = self.index(y, f"{name}.shape[0]")
         if axes == 1:
             return f"{name}[{row}]"
-        if axes == 3:
-            return f"{name}[{row}, {self.rng.choice(['0', '1', '2', f'{x} % 3'])}]"
-        if self.rng.random() < 0.1:
-            return f"{name}[{row}][{self.index(x, 'w')}]"
-        return f"{name}[{row}, {self.index(x, 'w')}]"
+        column = self.rng.choice(["0", "1", "2", f"{x} % 3"]) if axes == 3 else self.index(x, f"{name}.shape[1]")
+        return f"{name}[{row}][{column}]" if self.rng.random() < 0.1 else f"{name}[{row}, {column}]"
 
     def expression(self, y: str, x: str) -> str:
-        rng = self.rng
-        parts = [self.element(y, x) for _ in range(rng.randint(1, 3))]
-        return " + ".join(f"({part} * {rng.choice(['2', '3'])})" if rng.random() < 0.3 else part for part in parts)
+        parts = [self.element(y, x) for _ in range(self.rng.randint(1, 3))]
+        return " + ".join(f"({part} * {self.rng.choice('23')})" if self.rng.random() < 0.3 else part for part in parts)
 
-    def range_of(self, length: str, short: int) -> str:
-        """Of the indices of an axis, but for the last ones."""
-        end = f"{length} - {short}" if short else length
-        if (choice := self.rng.random()) < 0.1:
-            return f"range({end} - 1, -1, -1)"
-        if choice < 0.15:
-            return f"range(1, {end})"
-        return f"range(0, {end}, 2)" if choice < 0.18 else f"range({end})"
+    def nest(self, k: str, margin: int, whole: bool) -> tuple[str, str]:
+        """The head of a nest; `whole`: over all elements."""
+        names = f"{k}y", f"{k}x"
+        for depth, name in enumerate(names):
+            end = f"{'hw'[depth]} - {margin}"
+            spans = [f"range({end})"] * 8 + [f"range({end} - 1, -1, -1)"] * 2
+            if not whole:
+                spans += [f"range(1, {end})", f"range(0, {end}, 2)"] + [f"range({names[0]}, {end})"] * depth
+            self.add(1 + depth, f"for {name} in {self.rng.choice(spans)}:")
+        self.nests.append(names)
+        return names
 
-    def nest(self, k: int, short: int = 2) -> tuple[str, str]:
-        y, x = f"{'pqr'[k]}y" if k < 3 else "y", f"{'pqr'[k]}x" if k < 3 else "x"
-        self.add(1, f"for {y} in {self.range_of('h', short)}:")
-        self.add(2, f"for {x} in {self.range_of('w', short) if self.rng.random() < 0.95 else f'range({y}, w - 2)'}:")
-        self.nests.append((y, x))
-        return y, x
-
-    def loops(self, k: int) -> None:
-        rng, own = self.rng, f"s{k}"
-        whole = rng.random() < 0.5
-        self.add(1, f"{own} = np.{rng.choice(['empty', 'empty', 'empty', 'zeros'])}((h, w), out.dtype)")
-        y, x = self.nest(k, 0 if whole else 2)
-        safe = f"a[{y}, {x}]" if whole else self.expression(y, x)
-        if (choice := rng.random()) < 0.15 and not whole:
+    def loops(self, k: str) -> None:
+        rng, own = self.rng, f"{k}s"
+        margin = rng.choice([0, self.margin()])
+        whole = rng.random() < 0.8
+        self.add(1, f"{own} = np.{'empty' if whole else 'zeros'}((max(h - {margin}, 0), max(w - {margin}, 0)), out.dtype)")
+        y, x = self.nest(k, margin, whole)
+        value, depth = self.expression(y, x) if margin else f"a[{y}, {x}] + b[{y}, {x}]", 3
+        if (choice := rng.random()) < 0.15:
             self.add(3, "total = out.dtype.type(0)")
-            self.add(3, f"for {'pqr'[k]}i in range({rng.choice([2, 3, 9, 12])}):")
-            self.add(4, f"total += b[{y}, {'pqr'[k]}i % w]")
-            self.nests[-1] += (f"{'pqr'[k]}i",)
-            safe = "total"
+            self.add(3, f"for {k}i in range({rng.choice([2, 3, 9, 12])}):")
+            self.add(4, f"total += b[{y}, {k}i % w]")
+            self.nests[-1] += (f"{k}i",)
+            value = "total"
         elif choice < 0.2:
+            self.add(3, f"{own}[{y}, {x}] = b[{y}, {x}]")
             self.add(3, f"if b[{y}, {x}] != 0:")
-            self.add(4, f"{own}[{y}, {x}] = {safe}")
-            self.add(3, "else:")
-            self.add(4, f"{own}[{y}, {x}] = b[{y}, {x}]")
-            self.readable[own] = 2
-            return
-        self.add(3, f"{own}[{y}, {x}] = {safe}{rng.choice(['', '', f' + b[{y}, {x}]'])}")
+            depth = 4
+        self.add(depth, f"{own}[{y}, {x}] = {value}")
         if rng.random() < 0.1:
-            self.add(3, f"{own}[{y}, {x}] += {y}")
-        self.readable[own] = 2
+            self.add(3, f"{own}[{y}, {x}] += a[{y}, {x}]")
+        self.readable[own] = (2, margin)
 
-    def arrays_of(self) -> str:
-        rng = self.rng
-        name = rng.choice([n for n, axes in self.readable.items() if axes == 2][-3:])
-        y, x = rng.randint(0, 2), rng.randint(0, 2)
-        return f"{name}[{y}:h - {2 - y}, {x}:w - {2 - x}]"
-
-    def arrays(self, k: int) -> None:
-        own, y, x = f"s{k}", f"{'pqr'[k]}y", f"{'pqr'[k]}x"
-        whole, number = self.rng.random() < 0.4, self.rng.randint(1, 3)
-        if whole:
-            parts = [self.rng.choice(["a", "b", "a[::-1]", "b[:, ::-1]", "a[:1]", "b[:, :1]"]) for _ in range(number)] + ["a"]
+    def statement(self, k: str) -> None:
+        """Array code: the last statement writes `out`."""
+        rng, margin = self.rng, self.margin()
+        own = f"{k}s" if k else "out"
+        if k and rng.random() < 0.4:
+            parts = [rng.choice(["a", "b", "a[::-1]", "b[:, ::-1]", "a[:1]", "b[:, :1]"]) for _ in range(rng.randint(1, 3))]
+            text, margin = f"{own} = ({' + '.join(['a', *parts])}).astype(out.dtype)", 0
         else:
-            parts = [self.arrays_of() for _ in range(number)]
-            self.add(1, f"{own} = np.empty((h, w), out.dtype)")
-        self.add(1, f"with ingot.loop('{y}', '{x}'):")
-        self.add(2, f"{own} = ({' + '.join(parts)}).astype(out.dtype)" if whole else f"{own}[:h - 2, :w - 2] = {' + '.join(parts)}")
-        self.nests.append((y, x))
-        self.readable[own] = 2
+            names = [name for name, (axes, _) in self.readable.items() if axes == 2][-3:]
+            parts = []
+            for _ in range(rng.randint(1, 3)):
+                y, x = rng.randint(0, 2), rng.randint(0, 2)
+                parts.append(f"{rng.choice(names)}[{y}:{y} + max(h - {margin}, 0), {x}:{x} + max(w - {margin}, 0)]")
+            place = ":" if k else f":max(h - {margin}, 0), :max(w - {margin}, 0)"
+            text = f"{own}[{place}] {'=' if k else rng.choice(['=', '=', '+='])} {' + '.join(parts)}"
+            if k:
+                self.add(1, f"{own} = np.empty((max(h - {margin}, 0), max(w - {margin}, 0)), out.dtype)")
+        self.add(1, f"with ingot.loop('{k}y', '{k}x'):")
+        self.add(2, text)
+        self.nests.append((f"{k}y", f"{k}x"))
+        if k:
+            self.readable[own] = (2, margin)
 
-    def short(self, k: int) -> None:
-        own, y, c = f"s{k}", f"{'pqr'[k]}y", f"{'pqr'[k]}x"
+    def short(self, k: str) -> None:
+        own, y, c = f"{k}s", f"{k}y", f"{k}x"
         self.add(1, f"{own} = np.empty((h, 3), out.dtype)")
         self.add(1, f"for {y} in {self.rng.choice(['range(h)', 'range(h - 1, -1, -1)'])}:")
         self.add(2, f"for {c} in range(3):")
         self.add(3, f"{own}[{y}, {c}] = b[{y}, {self.rng.choice([f'{c} % w', '0', 'w - 1'])}]")
         self.nests.append((y, c))
-        self.readable[own] = 3
+        self.readable[own] = (3, 0)
 
-    def sums(self, k: int) -> None:
-        own, y, x = f"s{k}", f"{'pqr'[k]}y", f"{'pqr'[k]}x"
+    def sums(self, k: str) -> None:
+        own, y, x = f"{k}s", f"{k}y", f"{k}x"
         self.add(1, f"{own} = np.empty(h, out.dtype)")
         self.add(1, f"for {y} in range(h):")
         self.add(2, f"{own}[{y}] = b[{y}, 0]")
-        self.add(2, f"for {x} in range({self.rng.choice(['w', '3'])}):")
+        self.add(2, f"for {x} in range({self.rng.choice('w3')}):")
         self.add(3, f"{own}[{y}] += a[{y}, {x} % w]")
         self.nests.append((y, x))
-        self.readable[own] = 1
+        self.readable[own] = (1, 0)
 
-    def in_place(self, k: int) -> None:
-        y, x = self.nest(k)
-        self.add(
-            3,
-            self.rng.choice(
-                [f"out[{y}, {x}] += {self.expression(y, x)}", f"out[{y} + 1, {x}] = out[{y}, {x}] + b[{y}, {x}]", f"out[{y}, {x}] = out[{y} + 1, {x} + 1]"]
-            ),
-        )
-
-    def last(self) -> None:
+    def in_place(self, k: str) -> None:
+        """A nest that writes `out`, and may read it."""
         rng = self.rng
-        if rng.random() < 0.3:
-            self.add(1, "with ingot.loop('y', 'x'):")
-            parts = " + ".join(self.arrays_of() for _ in range(rng.randint(1, 3)))
-            self.add(2, f"out[:h - 2, :w - 2] {rng.choice(['=', '=', '+='])} {parts}")
-            self.nests.append(("y", "x"))
-            return
-        y, x = self.nest(3)
-        text = f"out[{y}, {x}] {rng.choice(['=', '=', '=', '+='])} {self.expression(y, x)}"
-        if rng.random() < 0.1:
+        y, x = self.nest(k, self.margin(), False)
+        value = self.expression(y, x)
+        kinds = [f"out[{y}, {x}] = {value}"] * 3 + [f"out[{y}, {x}] += {value}"]
+        if k:
+            kinds += [f"out[{y} + 1, {x}] = out[{y}, {x}] + b[{y}, {x}]", f"out[{y}, {x}] = out[{y} + 1, {x} + 1]"]
+        guarded = rng.random() < 0.1
+        if guarded:
             self.add(3, f"if a[{y}, {x}] != 0:")
-            return self.add(4, text)
-        self.add(3, text)
+        self.add(3 + guarded, rng.choice(kinds))
 
 
 def plan_for(rng: random.Random, nests: list[tuple[str, ...]]) -> Any:

@@ -12,6 +12,10 @@ import pytest
 
 import ingot
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from fuzz import schedules  # noqa: E402
+
 S = ingot.schedule
 
 
@@ -290,6 +294,7 @@ def skewed(a):
         (chained, S().compute_at("by", "y").compute_at("ay", "x"), "outside of which"),
         (chained, S().compute_at("ay", "y").compute_at("by", "x"), "not in the nest that reads it"),
         (histograms, S().inline("hy"), "inline"),
+        (blurred, S().compute_at("by", "y").compute_at("by", "x").store_at("by", "y"), "stored in `y`, which is around its own loops"),
     ],
     ids=shown,
 )
@@ -735,3 +740,11 @@ def test_random_programs(seed):
             except ingot.UnsupportedError as refused:
                 assert "a schedule with" in str(refused), refused
                 break
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("number", range(40))
+def test_random_programs_of_all_kinds(number):
+    case = schedules.case(1, number)
+    seen = schedules.examine(case)
+    assert "kind" not in seen, f"{seen['kind']} {seen['text']}\n{case}"

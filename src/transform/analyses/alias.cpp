@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "ir/index_sum.h"
 #include "ir/walk.h"
 
 namespace ingot::transform {
@@ -239,23 +240,9 @@ bool may_write(const ir::Function& function, NodeId node, NodeId view) {
 
 namespace {
 
-std::optional<int64_t> number_of(const ir::Function& function, NodeId node) {
-  if (!function.is_constant(node)) return std::nullopt;
-  return function.constant(node).as<int64_t>();
-}
-
 bool is_one(const ir::Function& function, NodeId a, NodeId b) {
-  return a == b || (number_of(function, a) && number_of(function, a) == number_of(function, b));
-}
-
-/// What an offset is, and a number that is added to it.
-std::pair<NodeId, int64_t> split(const ir::Function& function, NodeId offset) {
-  if (const auto number = number_of(function, offset)) return {{}, *number};
-  if (function.op(offset) != ir::Op::add) return {offset, 0};
-  for (const size_t i : {0, 1})
-    if (const auto number = number_of(function, function.operand(offset, i)))
-      return {function.operand(offset, 1 - i), *number};
-  return {offset, 0};
+  return a == b ||
+         (ir::known_number(function, a) && ir::known_number(function, a) == ir::known_number(function, b));
 }
 
 /// How many bytes the axes of a view from one on reach over; none: not known.
@@ -263,8 +250,8 @@ std::optional<int64_t> reach_inside(const ir::Function& function, NodeId view, s
   const auto rank = static_cast<size_t>(function.type(view).rank());
   auto reach = static_cast<int64_t>(base::size_of(function.type(view).dtype()));
   for (size_t axis = from; axis < rank; ++axis) {
-    const auto length = number_of(function, function.operand(view, 2 + axis));
-    const auto stride = number_of(function, function.operand(view, 2 + rank + axis));
+    const auto length = ir::known_number(function, function.operand(view, 2 + axis));
+    const auto stride = ir::known_number(function, function.operand(view, 2 + rank + axis));
     int64_t more = 0;
     if (!length || !stride || *stride < 0 || __builtin_mul_overflow(*length - 1, *stride, &more) ||
         __builtin_add_overflow(reach, std::max<int64_t>(more, 0), &reach))
@@ -280,9 +267,9 @@ bool goes_on(const ir::Function& function, NodeId view, size_t axis) {
   const NodeId inner[] = {function.operand(view, 2 + rank + axis + 1), function.operand(view, 2 + axis + 1)};
   if (function.op(stride) == ir::Op::multiply)
     return std::ranges::is_permutation(function.operands(stride), inner);
-  const auto whole = number_of(function, stride);
-  const auto step = number_of(function, inner[0]);
-  const auto count = number_of(function, inner[1]);
+  const auto whole = ir::known_number(function, stride);
+  const auto step = ir::known_number(function, inner[0]);
+  const auto count = ir::known_number(function, inner[1]);
   int64_t product = 0;
   return whole && step && count && !__builtin_mul_overflow(*step, *count, &product) && product == *whole;
 }
@@ -292,8 +279,8 @@ bool goes_on(const ir::Function& function, NodeId view, size_t axis) {
 size_t axes_of_records(const ir::Function& function, NodeId a, NodeId b) {
   if (function.op(a) != ir::Op::view || function.op(b) != ir::Op::view) return 0;
   if (function.operand(a, 0) != function.operand(b, 0)) return 0;
-  const auto [base_of_a, first_of_a] = split(function, function.operand(a, 1));
-  const auto [base_of_b, first_of_b] = split(function, function.operand(b, 1));
+  const auto [base_of_a, first_of_a] = ir::index_sum(function, function.operand(a, 1));
+  const auto [base_of_b, first_of_b] = ir::index_sum(function, function.operand(b, 1));
   if (base_of_a != base_of_b) return 0;
   const auto rank_of_a = static_cast<size_t>(function.type(a).rank());
   const auto rank_of_b = static_cast<size_t>(function.type(b).rank());
@@ -302,7 +289,7 @@ size_t axes_of_records(const ir::Function& function, NodeId a, NodeId b) {
         !is_one(function, function.operand(a, 2 + rank_of_a + axis),
                 function.operand(b, 2 + rank_of_b + axis)))
       return 0;
-    const auto apart = number_of(function, function.operand(a, 2 + rank_of_a + axis));
+    const auto apart = ir::known_number(function, function.operand(a, 2 + rank_of_a + axis));
     const auto reach_of_a = reach_inside(function, a, axis + 1);
     const auto reach_of_b = reach_inside(function, b, axis + 1);
     if (apart && reach_of_a && reach_of_b) {

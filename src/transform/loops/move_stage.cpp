@@ -121,6 +121,12 @@ class StageWriter : public Rewriter {
                  ", which is no loop around " + quoted(ir::loop_name(source_, at_)) + ",",
              "store it in a loop around the one that it is computed in");
     }
+    if (stored_ != stage_.used && !source_.encloses(stage_.used, stored_)) {
+      refuse(at_,
+             "the stage " + quoted(stage_.name) + " stored in " + quoted(ir::loop_name(source_, stored_)) +
+                 ", which is around its own loops, too,",
+             "store it in a loop of the nest that reads it");
+    }
     if (stored_ != at_) {
       for (NodeId loop = at_; loop != stored_; loop = source_[source_[loop].parent].owner)
         if (ir::is_counted_loop(source_.op(loop))) in_order_.insert(loop);
