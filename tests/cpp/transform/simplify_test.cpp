@@ -150,6 +150,38 @@ func @f(%x: view<f64, 1>) -> (f64) {
   EXPECT_EQ(text.find("select"), std::string::npos) << text;
 }
 
+TEST(Simplify, KnowsCountsThatRunDownAndIndicesThatFit) {
+  const std::string text = simplified(R"(
+func @f(%a: view<u8, 1> alias 1) -> () {
+  %zero = constant 0 : i64
+  %last = constant -1 : i64
+  %one = constant 1 : i64
+  %n = length %a {axis=0} : i64
+  %start = subtract %n, %one : i64
+  %some = greater %start, %last : bool
+  %count = select %some, %n, %zero : i64
+  for %count {schedule=serial, width=0} {
+  ^(%i: i64):
+    %short = constant 12 : i64
+    for %short {schedule=serial, width=0} {
+    ^(%k: i64):
+      %small = cast %k : u8
+      %again = cast %small : i64
+      %fits = equal %again, %k : bool
+      check %fits, %k {kind=OverflowError, message="{}"}
+      store %a, %i, %small
+      yield
+    }
+    yield
+  }
+  return
+}
+)",
+                                      {make_view(base::DType::UInt8, {33}, Layout::Spread, 1)});
+  EXPECT_EQ(text.find("select"), std::string::npos) << text;
+  EXPECT_EQ(text.find("check"), std::string::npos) << text;
+}
+
 TEST(Passes, KeepWhatRandomFunctionsDo) {
   for (uint64_t seed = 0; seed < 400; ++seed) {
     ir::test::RandomOptions options;
