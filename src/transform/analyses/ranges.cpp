@@ -61,6 +61,15 @@ std::pair<NodeId, size_t> branch_of(const Function& function, NodeId value) {
   return {function.operand(value, 0), static_cast<size_t>(function.attribute(value, 0))};
 }
 
+/// The least and the largest number of a narrow integer dtype; none: it is another one.
+std::optional<std::pair<int64_t, int64_t>> extremes_of(base::DType dtype) {
+  if (base::is_bool(dtype)) return {{0, 1}};
+  if (!base::is_int(dtype) || base::size_of(dtype) > 4) return std::nullopt;
+  const int64_t count = int64_t{1} << (8 * base::size_of(dtype));
+  const int64_t least = base::is_signed(dtype) ? -count / 2 : 0;
+  return {{least, least + count - 1}};
+}
+
 }  // namespace
 
 void Ranges::leave() {
@@ -108,6 +117,15 @@ Ranges::Linear Ranges::find_linear(NodeId value) {
   if (f_.is_constant(value)) return {{}, f_.constant(value).as<int64_t>()};
   const Linear itself{{{value, 1}}, 0};
   const Op op = f_.op(value);
+  if (op == Op::cast && f_.op(f_.operand(value, 0)) == Op::cast && nesting_ <= kMostNesting) {
+    // What fits a narrow dtype is what it is as one of it.
+    const NodeId narrow = f_.operand(value, 0), wide = f_.operand(narrow, 0);
+    const auto extremes = extremes_of(f_.type(narrow).dtype());
+    if (!extremes || f_.type(wide) != ir::kInt64) return itself;
+    const Linear own = linear(wide);
+    const Interval range = interval(own);
+    return range.low >= extremes->first && range.high <= extremes->second ? own : itself;
+  }
   const bool is_sum = op == Op::add || op == Op::subtract || op == Op::multiply || op == Op::negative;
   if (!is_sum || nesting_ > kMostNesting) return itself;
   const Linear a = linear(f_.operand(value, 0));
@@ -199,7 +217,10 @@ Ranges::Interval Ranges::own_interval(NodeId atom) {
       const Interval b = interval(linear(f_.operand(atom, 2)));
       return {std::min(a.low, b.low), std::max(a.high, b.high)};
     }
-    case Op::cast: return base::is_bool(f_.type(f_.operand(atom, 0)).dtype()) ? Interval{0, 1} : any;
+    case Op::cast: {
+      const auto extremes = extremes_of(f_.type(f_.operand(atom, 0)).dtype());
+      return extremes ? Interval{extremes->first, extremes->second} : any;
+    }
     default: return any;
   }
 }

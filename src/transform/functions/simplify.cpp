@@ -308,26 +308,9 @@ class Simplifier : public Rewriter {
   }
   void visit_comparison(NodeId id) {
     const auto operands = source_.operands(id);
-    const NodeId a = use(operands[0]), b = use(operands[1]);
-    if (source_.op(id) == Op::equal && is_narrow(a, b)) return bind(id, b_.constant(true));
-    const auto known = ranges_.compare(source_.op(id), a, b);
+    const auto known = ranges_.compare(source_.op(id), use(operands[0]), use(operands[1]));
     if (!known) return clone(id);
     bind(id, b_.constant(*known));
-  }
-  /// Whether a value is what an integer is as one of a narrower dtype that has all numbers that it may be.
-  bool is_narrow(NodeId value, NodeId integer) {
-    const Function& f = b_.function();
-    if (f.op(value) != Op::cast || f.type(integer) != ir::kInt64) return false;
-    const NodeId narrow = f.operand(value, 0);
-    if (f.op(narrow) != Op::cast || f.operand(narrow, 0) != integer) return false;
-    const DType dtype = f.type(narrow).dtype();
-    const auto bits = static_cast<int>(8 * base::size_of(dtype));
-    if (!base::is_int(dtype) || bits > 32) return false;
-    const bool is_signed = base::is_signed(dtype);
-    const int64_t least = is_signed ? -(int64_t{1} << (bits - 1)) : 0;
-    const int64_t most = least + (int64_t{1} << bits) - 1;
-    return ranges_.compare(Op::less_equal, b_.index(least), integer) == true &&
-           ranges_.compare(Op::less_equal, integer, b_.index(most)) == true;
   }
   void visit_extreme(NodeId id) {
     const auto operands = source_.operands(id);

@@ -41,7 +41,6 @@ class BoxStep : public Rewriter {
     ir::walk(source_, source_.body(), [&](NodeId node) {
       if (!is_open(source_, node) || ir::loop_name(source_, node) != directive_.loops[0])
         return ir::Walk::Into;
-      if (!first_) first_ = node;
       found_.emplace(node.index, read_in(node));
       return ir::Walk::Past;
     });
@@ -91,7 +90,7 @@ class BoxStep : public Rewriter {
         indices[i].add_term(source_.operand(read().loads[i], 1 + axis), 1);
       const auto own = bounds.window(indices, b_.length(use(read().view), static_cast<int>(axis)));
       if (!own) {
-        refuse("of which it reads some at an index that is no sum of those of the loops inside",
+        refuse(loop_, "of which it reads some at an index that is no sum of those of the loops inside",
                "name a loop in which the index is known");
       }
       found.push_back(*own);
@@ -99,8 +98,8 @@ class BoxStep : public Rewriter {
     }
     return found;
   }
-  [[noreturn]] void refuse(const std::string& what, const std::string& advice) const {
-    refuse_directive(source_, first_,
+  [[noreturn]] void refuse(NodeId loop, const std::string& what, const std::string& advice) const {
+    refuse_directive(source_, loop,
                      "elements of " + quoted(directive_.array) + " for the loop " +
                          quoted(directive_.loops[0]) + ", " + what + ",",
                      advice);
@@ -130,23 +129,14 @@ class BoxStep : public Rewriter {
       return {parameter_, whole->second};
     if (by_view.size() == 1) return {by_view.begin()->first, by_view.begin()->second};
     const std::string name = quoted(directive_.array);
-    if (by_view.size() > 1) refuse_at(loop, "which it reads by several views", "index " + name + " itself");
-    if (is_made_inside) refuse_at(loop, "which it reads by views that it makes", "index " + name + " itself");
-    refuse_at(loop, "of which it reads none, or a copy",
-              "name a loop that reads " + name + "; of loops in each other, first the inner one");
-  }
-  [[noreturn]] void refuse_at(NodeId loop, const std::string& what, const std::string& advice) const {
-    refuse_directive(source_, loop,
-                     "elements of " + quoted(directive_.array) + " for the loop " +
-                         quoted(directive_.loops[0]) + ", " + what + ",",
-                     advice);
+    if (by_view.size() > 1) refuse(loop, "which it reads by several views", "index " + name + " itself");
+    if (is_made_inside) refuse(loop, "which it reads by views that it makes", "index " + name + " itself");
+    refuse(loop, "of which it reads none, or a copy",
+           "name a loop that reads " + name + "; of loops in each other, first the inner one");
   }
 
  protected:
   Root memory() const { return root_of(source_, parameter_); }
-
- private:
-  NodeId first_;  ///< of the loops
 };
 
 class Copier : public BoxStep {
@@ -155,7 +145,7 @@ class Copier : public BoxStep {
       : BoxStep(source, directive), names_(names), is_copied_(source.node_count()) {
     for (const auto& [loop, read] : found_) {
       if (may_write(source_, source_.region(NodeId(loop)), memory()))
-        refuse("which may be written in it", "copy an array that the loop only reads");
+        refuse(NodeId(loop), "which may be written in it", "copy an array that the loop only reads");
       for (const NodeId load : read.loads) is_copied_[load.index] = true;
     }
   }

@@ -320,8 +320,8 @@ class Follower {
           *f_, loops[1],
           "a stage at the loop " + quoted(name) + ", of which there are several, " +
               (is_one ? "all of {}," : "of {} and of {},"),
-          "compute parts that have other axes in statements before `with ingot.loop(...)`, and write "
-          "iterations out last",
+          "compute parts with other axes before `with ingot.loop(...)`, and call a function with loops of "
+          "that name once",
           std::span(loops).first(is_one ? 1 : 2));
     }
     return loops[0];
