@@ -19,8 +19,6 @@ namespace ingot::transform {
 
 namespace {
 
-/// What is made of more sums than this is not looked into.
-constexpr int kMostNesting = 8;
 /// Elements from iteration to iteration: products with lanes and strides stay far from 64 bits.
 constexpr int64_t kMostStep = int64_t{1} << 12;
 constexpr int64_t kMostStride = int64_t{1} << 40;
@@ -199,9 +197,10 @@ class Question {
   template <class Part>
   NodeId sum(const Location& position, Part&& part) {
     NodeId all = b_.index(0);
-    for (size_t i = 0; i < position.axes.size(); ++i)
-      all =
-          loops_.add(all, loops_.multiply(ir::write(b_, part(position.axes[i]), use_), position.strides[i]));
+    for (size_t i = 0; i < position.axes.size(); ++i) {
+      const NodeId along = ir::write(b_, part(position.axes[i]), use_);
+      all = loops_.add(all, loops_.multiply(along, position.strides[i]));
+    }
     return all;
   }
   /// From the first to the second location of the first iteration.

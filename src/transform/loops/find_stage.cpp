@@ -78,8 +78,8 @@ bool add_bytes(const Function& f, const Stage& stage, NodeId value, std::vector<
       return stride && *stride > 0 && factor % *stride == 0;
     });
     if (axis == stage.axes.end()) return false;
-    position[static_cast<size_t>(axis - stage.axes.begin())].add_term(
-        term, factor / *known_number(f, axis->stride));
+    const int64_t stride = known_number(f, axis->stride).value_or(1);
+    position[static_cast<size_t>(axis - stage.axes.begin())].add_term(term, factor / stride);
   }
   for (size_t i = 0; i < rank; ++i) {
     const size_t axis = (likely + i) % rank;

@@ -89,7 +89,7 @@ class StageWriter : public Rewriter {
     if (region == source_.region(at_)) write_stage();
   }
   void leave_region(RegionId region) override {
-    if (whole_.contains(region) && before_) mode_ = *std::exchange(before_, std::nullopt);
+    if (whole_.contains(region) && before_) mode_ = std::exchange(before_, std::nullopt).value_or(mode_);
   }
 
  private:
@@ -330,7 +330,7 @@ class StageWriter : public Rewriter {
   /// What all loads in a loop read along an axis.
   Window window_of(BoundWriter& bounds, NodeId loop, size_t axis) {
     const NodeId length = length_of(stage_.axes[axis]);
-    const Window whole{b_.index(0), length, {}, {}};
+    Window whole{b_.index(0), length, {}, {}};
     if (!stage_.axes[axis].loop) return whole;
     std::vector<IndexSum> indices;
     for (const NodeId load : stage_.loads)
@@ -475,8 +475,9 @@ class StageWriter : public Rewriter {
   }
 
   Nodes indices_of(NodeId access) {
-    Nodes indices;
-    for (const IndexSum& at : position_in(source_, stage_, access)) indices.push_back(write(b_, made(at)));
+    const std::vector<IndexSum> position = position_in(source_, stage_, access);
+    Nodes indices(position.size());
+    for (size_t i = 0; i < indices.size(); ++i) indices[i] = write(b_, made(position[i]));
     return indices;
   }
   void write_access(NodeId id) {
