@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -156,6 +157,93 @@ def together(x: Any, y: Any) -> Any:
     return primitives.select(True, x, y)[()]
 
 
+class Untraced(Exception):
+    """What a function asks of a number that is traced decides what it does."""
+
+
+class Traced:
+    """A number that Python gives a function to see what it does with it."""
+
+    op: Any = None
+
+    def __add__(self, other: Any) -> Any:
+        return combination(np.add, self, other)
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Any) -> Any:
+        return combination(np.multiply, self, other)
+
+    __rmul__ = __mul__
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        if method != "__call__" or keywords or len(inputs) != 2:
+            raise Untraced
+        return combination(ufunc, *inputs)
+
+    def __bool__(self) -> bool:
+        raise Untraced
+
+    __float__ = __int__ = __index__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __hash__ = __bool__
+
+
+def combination(ufunc: Any, x: Any, y: Any) -> Any:
+    """A number with the two that it is made of, if these are what a function was given."""
+    made = type(x if isinstance(x, Traced) else y)(0)
+    if isinstance(x, Traced) and isinstance(y, Traced) and x is not y and x.op is None and y.op is None:
+        made.op = ufunc
+    else:
+        made.op = False
+    return made
+
+
+class Traced32(Traced, np.float32):
+    """A number of 32 bits."""
+
+
+class Traced64(Traced, np.float64):
+    """A number of 64 bits."""
+
+
+def traced(f: Callable[..., Any], kinds: Any) -> Any:
+    """`ufunc_of` of what Python combines: an addition or multiplication of floats, whose order matters."""
+    if not isinstance(kinds, Kind) or kinds.dtype not in (np.float32, np.float64):
+        return None
+    kind = Traced32 if kinds.dtype == np.float32 else Traced64
+    try:
+        made = getattr(f, "__wrapped__", f)(kind(1), kind(2))
+    except Exception:
+        return None
+    return made.op if isinstance(made, Traced) and made.op in (np.add, np.multiply) else None
+
+
+def in_lanes(ufunc: Any, x: Any) -> Any:
+    """What Python combines in the order of compiled sums: 32 lanes in a block of 1024 elements, and blocks in pairs."""
+    if len(x) <= RUN:
+        return functools.reduce(ufunc, x)
+    with np.errstate(all="ignore"):
+        blocks = [lanes_of_block(ufunc, x[i : i + 1024]) for i in range(0, len(x), 1024)]
+        total = of_blocks(ufunc, blocks)
+    return -total if ufunc is np.add and total == 0 and np.signbit(x).all() and not x.any() else total
+
+
+def lanes_of_block(ufunc: Any, x: Any) -> Any:
+    lanes = np.full(32, ufunc.identity, x.dtype)
+    for i in range(0, len(x), 32):
+        some = x[i : i + 32]
+        lanes[: len(some)] = ufunc(lanes[: len(some)], some)
+    while len(lanes) > 1:
+        lanes = ufunc(lanes[: len(lanes) // 2], lanes[len(lanes) // 2 :])
+    return lanes[0]
+
+
+def of_blocks(ufunc: Any, blocks: list[Any]) -> Any:
+    if len(blocks) == 1:
+        return blocks[0]
+    first = 1 << (len(blocks) - 1).bit_length() - 1
+    return ufunc(of_blocks(ufunc, blocks[:first]), of_blocks(ufunc, blocks[first:]))
+
+
 class Kind:
     """The dtype of what Python combines."""
 
@@ -259,6 +347,56 @@ def run_of(xs: Any, r: int, n: int) -> tuple[Any, Any]:
     return stacked(lambda i: element(xs, min(r * RUN + i, n - 1)), RUN), 0
 
 
+def ufunc_of(f: Callable[..., Any], xs: Any, kinds: Any) -> Any:
+    """The ufunc that a function of numbers is, whose elements may be combined in another order than any function's; None: none."""
+    if is_python():
+        return traced(f, kinds)
+    if not isinstance(kinds, np.dtype) or kinds.kind not in "biuf" or kinds == np.float16:
+        return None
+    if primitives.dtypes_of_lane(lambda i: element(xs, i))[1] != kinds:
+        return None
+    found = primitives.combiner_of(f, kinds)
+    if found in (np.minimum, np.maximum) and kinds.kind != "b":
+        return found
+    if found in (np.bitwise_and, np.bitwise_or, np.bitwise_xor):
+        return found
+    return found if found in (np.add, np.multiply) and kinds.kind != "b" else None
+
+
+def total_of(ufunc: Any, f: Callable[..., Any], xs: Any, n: int, kinds: Any) -> Any:
+    """What a function that is a ufunc makes of elements; there are some."""
+    if is_python():
+        return in_lanes(ufunc, stored(xs, n).astype(kinds.dtype))
+    if kinds.kind != "f":
+        return primitives.reduce(ufunc, stored(xs, n), (0,))
+    if n <= RUN:
+        return combined(f, xs, 1, n, element(xs, 0), kinds)
+    total = primitives.reduce(ufunc, stored(xs, n), (0,))
+    if ufunc in (np.add, np.multiply):
+        return at_kinds(kinds, signed(ufunc, xs, n, total))
+    if total != total or total == 0:  # which NaN and which zero depends on the order
+        return in_runs(f, xs, n, kinds)
+    return at_kinds(kinds, total)
+
+
+def signed(ufunc: Any, xs: Any, n: int, total: Any) -> Any:
+    """A sum of floats that began with 0; the sum of negative zeros alone is one."""
+    if ufunc is np.add and total == 0:
+        for i in range(n):
+            x = element(xs, i)
+            if x != 0 or not np.signbit(x):
+                return total
+        return -total
+    return total
+
+
+def in_runs(f: Callable[..., Any], xs: Any, n: int, kinds: Any) -> Any:
+    """What any function makes of elements; there are some."""
+    runs = (n + RUN - 1) // RUN
+    totals = run_totals(f, xs, 0, runs, n, kinds)
+    return combined(f, totals, 1, runs, element(totals, 0), kinds)
+
+
 def reduce(f: Callable[..., Any], xs: Any, init: Any = None) -> Any:
     """Combine all elements of a sequence.
 
@@ -288,8 +426,10 @@ def reduce(f: Callable[..., Any], xs: Any, init: Any = None) -> Any:
 
     Notes
     -----
-    Runs of 128 elements are combined in order, and what they give is combined in order. Any number of threads gives the
-    same bits; an `f` that is not associative, as the addition of floats, gives those of this order.
+    Runs of 128 elements are combined in order, and what they give is combined in order. Where `f` is the addition or the
+    multiplication of floats and there are more than 128, it is in the order of compiled sums, `x.sum()`: 32 lanes in each
+    block of 1024 elements. Any number of threads gives the same bits; an `f` that is not associative, as the addition of
+    floats, gives those of its order.
 
     Examples
     --------
@@ -303,11 +443,16 @@ def reduce(f: Callable[..., Any], xs: Any, init: Any = None) -> Any:
     if n == 0 and init is None:
         raise ValueError("reduce of an empty sequence without `init`")
     kinds = kinds_of(f, xs, n, init, init is not None or n > 1)
-    runs = (n + RUN - 1) // RUN
-    totals = run_totals(f, xs, 0, runs, n, kinds)
+    ufunc = ufunc_of(f, xs, kinds)
+    if ufunc is not None:
+        if init is None:
+            return total_of(ufunc, f, xs, n, kinds)
+        first = at_kinds(kinds, init)
+        return at_kinds(kinds, f(first, total_of(ufunc, f, xs, n, kinds))) if n > 0 else first
     if init is None:
-        return combined(f, totals, 1, runs, element(totals, 0), kinds)
-    return combined(f, totals, 0, runs, init, kinds)
+        return in_runs(f, xs, n, kinds)
+    runs = (n + RUN - 1) // RUN
+    return combined(f, run_totals(f, xs, 0, runs, n, kinds), 0, runs, init, kinds)
 
 
 def befores(f: Callable[..., Any], totals: Any, value: Any, kinds: Any, runs: int) -> Any:
@@ -365,7 +510,7 @@ def scan(f: Callable[..., Any], xs: Any, init: Any = None, exclusive: bool = Fal
 
     Notes
     -----
-    Each run of 128 elements begins with what `reduce` makes of the elements before it, and is combined in order. Any
+    Each run of 128 elements begins with what the runs before it give, combined in order, and is combined in order. Any
     number of threads gives the same bits. Elements are read twice. The last one of floats may differ from `reduce` by
     rounding, as the first elements of a run from those of an exclusive scan.
 

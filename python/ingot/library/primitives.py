@@ -151,6 +151,14 @@ def dtypes_of_lane(iteration: Callable[[int], Any]) -> tuple[bool, Any]:
     return False, None
 
 
+def combiner_of(f: Callable[..., Any], dtype: Any) -> Any:
+    """The commutative and associative ufunc that a function of two numbers of a dtype is, without the rounding of floats; None: not known.
+
+    A choice between the two by what is larger is `maximum` or `minimum`, but for NaN and the signs of zeros. The function does not run.
+    """
+    return None
+
+
 class _Axis:
     """The batch elements of a loop: the one that runs, and how it comes to collectives. Or an axis of a mesh, by its number."""
 

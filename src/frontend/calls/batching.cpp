@@ -3,9 +3,11 @@
 
 #include "frontend/calls/batching.h"
 
+#include "frontend/arrays/arguments.h"
 #include "frontend/arrays/scalars.h"
 #include "frontend/kinds/dicts.h"
 #include "frontend/kinds/lists.h"
+#include "frontend/kinds/value_kind.h"
 #include "frontend/tracer/builtins.h"
 #include "frontend/tracer/checkpoint.h"
 #include "frontend/tracer/evaluate.h"
@@ -126,6 +128,72 @@ Value primitive_dtypes_of_lane(Tracer& t, Call& call) {
   go_back(t, before);
   if (!found.is_valid()) return Tuple{.members = {Static{nb::bool_(false)}, Static{nb::none()}}};
   return Tuple{.members = {Static{nb::bool_(!has_arrays)}, structure_of(t, found)}};
+}
+
+namespace {
+
+/// The extreme of two numbers that a branch between them chooses.
+std::optional<Op> chosen_extreme(const ir::Function& f, NodeId value, std::span<const NodeId> numbers) {
+  const bool several = f.op(value) == Op::result;
+  const NodeId branch = several ? f.operand(value, 0) : value;
+  const auto which = static_cast<size_t>(several ? f.attribute(value, 0) : 0);
+  if (f.op(branch) != Op::if_) return std::nullopt;
+  const NodeId condition = f.operand(branch, 0);
+  const Op op = f.op(condition);
+  const bool is_above = op == Op::greater || op == Op::greater_equal;
+  if (!is_above && op != Op::less && op != Op::less_equal) return std::nullopt;
+  const auto compared = f.operands(condition);
+  if (!std::ranges::is_permutation(compared, numbers)) return std::nullopt;
+  const auto chosen = [&](size_t arm) { return f.operand(f.terminator(f.region(branch, arm)), which); };
+  const bool is_first = chosen(0) == compared[0] && chosen(1) == compared[1];
+  if (!is_first && (chosen(0) != compared[1] || chosen(1) != compared[0])) return std::nullopt;
+  return is_above == is_first ? Op::maximum : Op::minimum;
+}
+
+/// The commutative op that a value is of two numbers, if all that has been done since in the region is this.
+std::optional<Op> combiner_of(Tracer& t, const Value& value, std::span<const NodeId> numbers,
+                              const State& before) {
+  const ir::Function& f = t.builder->function();
+  const Scalar* const made = value.as<Scalar>();
+  if (made == nullptr || f.type(made->node) != f.type(numbers[0])) return std::nullopt;
+  const auto is_pure = [&](NodeId node) { return ir::effects_of(f, node).pure(); };
+  if (!std::ranges::all_of(f.region_body(f[numbers[0]].parent), is_pure)) return std::nullopt;
+  for (const auto& [number, object] : before.heap)
+    if (!std::ranges::equal(object.values, t.state.heap.at(number).values,
+                            [](const Value& a, const Value& b) { return same(a, b); }))
+      return std::nullopt;
+  const ir::OpInfo& card = ir::info(f.op(made->node));
+  if (!card.elementwise || card.operands != 2) return chosen_extreme(f, made->node, numbers);
+  const bool is_of_both = std::ranges::is_permutation(f.operands(made->node), numbers);
+  return is_of_both && card.laws.commutative && card.laws.associative ? std::optional(f.op(made->node))
+                                                                      : std::nullopt;
+}
+
+}  // namespace
+
+Value primitive_combiner_of(Tracer& t, Call& call) {
+  const DType dtype = dtype_argument(t, call, 1, DType::Float64);
+  const Checkpoint before = checkpoint(t);
+  const NodeId zero = t.builder->cast(t.builder->index(0), dtype);
+  const std::vector<NodeId> operands{t.builder->index(1), zero, zero};
+  const std::vector<ir::Type> types{ir::kInt64, ir::Type::scalar(dtype), ir::Type::scalar(dtype)};
+  const int64_t schedule[] = {static_cast<int64_t>(ir::Schedule::Serial), 0};
+  const std::vector<NodeId> parameters =
+      t.builder->enter(t.builder->begin(Op::for_, operands, schedule), 0, types);
+  const std::span<const NodeId> numbers = std::span(parameters).subspan(1);
+  Call trial{.positional = {Scalar{Kind(dtype), numbers[0]}, Scalar{Kind(dtype), numbers[1]}},
+             .name = call.name,
+             .node = call.node};
+  std::optional<Op> found;
+  try {
+    const State state = t.state;
+    found = combiner_of(t, call_value(t, call.positional.at(0), trial), numbers, state);
+  } catch (const Diverged&) {
+    found = std::nullopt;
+  }
+  go_back(t, before);
+  if (!found) return Static{nb::none()};
+  return Static{imported("numpy").attr(std::string(ir::info(*found).numpy[0]).c_str())};
 }
 
 }  // namespace ingot::frontend
