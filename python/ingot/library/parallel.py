@@ -19,6 +19,8 @@ LANES = 16
 """How many runs are combined at the same time."""
 TOGETHER = 8
 """How many segments are combined at the same time."""
+IN_ORDER = 2**21
+"""Fewer integers are scanned in one pass, which takes as long as reading and writing them."""
 NEAR = 256
 """How many runs `scan` reads twice before it goes on."""
 
@@ -369,25 +371,39 @@ def total_of(ufunc: Any, f: Callable[..., Any], xs: Any, n: int, kinds: Any) -> 
         return in_lanes(ufunc, stored(xs, n).astype(kinds.dtype))
     if kinds.kind != "f":
         return primitives.reduce(ufunc, stored(xs, n), (0,))
-    if n <= RUN:
-        return combined(f, xs, 1, n, element(xs, 0), kinds)
-    total = primitives.reduce(ufunc, stored(xs, n), (0,))
-    if ufunc in (np.add, np.multiply):
-        return at_kinds(kinds, signed(ufunc, xs, n, total))
-    if total != total or total == 0:  # which NaN and which zero depends on the order
-        return in_runs(f, xs, n, kinds)
+    return of_few(f, xs, n, kinds) if n <= RUN else of_many(ufunc, f, stored(xs, n), n, kinds)
+
+
+def of_few(f: Callable[..., Any], xs: Any, n: int, kinds: Any) -> Any:
+    """The combination in order of elements that are computed all at the same time."""
+    run = columns_of(kinds, RUN)
+    for i in range(n):
+        put(run, i, element(xs, i))
+    return combined(f, run, 1, n, element(run, 0), kinds)
+
+
+def of_many(ufunc: Any, f: Callable[..., Any], x: Any, n: int, kinds: Any) -> Any:
+    """The combination of floats in lanes."""
+    if ufunc is np.add:
+        total, has_positive = sum_of(x, n, kinds)
+        return total if total != 0 or has_positive else -total  # it began with 0, and negative zeros alone give one
+    total = primitives.reduce(ufunc, x, (0,))
+    if ufunc is not np.multiply and (total != total or total == 0):  # which NaN and which zero depends on the order
+        return in_runs(f, x, n, kinds)
     return at_kinds(kinds, total)
 
 
-def signed(ufunc: Any, xs: Any, n: int, total: Any) -> Any:
-    """A sum of floats that began with 0; the sum of negative zeros alone is one."""
-    if ufunc is np.add and total == 0:
-        for i in range(n):
-            x = element(xs, i)
-            if x != 0 or not np.signbit(x):
-                return total
-        return -total
-    return total
+def sum_of(x: Any, n: int, kinds: Any) -> tuple[Any, Any]:
+    """The sum of floats, and whether there is one that has no minus."""
+    from .. import prange
+
+    total = at_kinds(kinds, 0)
+    has_positive = np.bool(False)
+    for i in prange(n):
+        value = x[i]
+        total += value
+        has_positive |= ~np.signbit(value)
+    return total, has_positive
 
 
 def in_runs(f: Callable[..., Any], xs: Any, n: int, kinds: Any) -> Any:
@@ -538,6 +554,23 @@ def scan(f: Callable[..., Any], xs: Any, init: Any = None, exclusive: bool = Fal
 
 
 def scan_runs(f: Callable[..., Any], xs: Any, n: int, init: Any, exclusive: bool, kinds: Any, out: Any, is_new: bool) -> None:
+    if takes_any_order(f, xs, kinds) and n < IN_ORDER:
+        if init is None:
+            first = at_kinds(kinds, element(xs, 0))
+            put(out, 0, first)
+            scan_run(f, xs, out, 1, n, first, kinds, exclusive)
+        else:
+            scan_run(f, xs, out, 0, n, init, kinds, exclusive)
+    else:
+        scan_in_runs(f, xs, n, init, exclusive, kinds, out, is_new)
+
+
+def takes_any_order(f: Callable[..., Any], xs: Any, kinds: Any) -> bool:
+    """Whether a function gives the same in any order: integers' ufuncs do."""
+    return not is_python() and ufunc_of(f, xs, kinds) is not None and kinds.kind != "f"
+
+
+def scan_in_runs(f: Callable[..., Any], xs: Any, n: int, init: Any, exclusive: bool, kinds: Any, out: Any, is_new: bool) -> None:
     start = 0
     if init is None:
         start = 1

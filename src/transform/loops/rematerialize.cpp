@@ -186,18 +186,35 @@ class ProducerFinder {
       readers.push_back({load, std::move(*loops)});
     }
     const bool has_lanes = fits_lanes(f_, f_[f_[found.store].parent].owner, none_);
-    int64_t times = 0;
+    std::vector<NodeId> counted;
     for (const auto& [load, loops] : readers) {
       const bool is_rest = loops.size() < deepest;
       if (is_rest && (cost <= kCheap || steps_with(load, loops))) continue;
       if (is_rest) return false;
-      ++times;
+      counted.push_back(load);
       if (std::ranges::any_of(loops, [&](NodeId loop) { return may_load_again(f_, loop, load); }))
         return false;
       if (cost > kCheap && has_lanes && (loops.empty() || !fits_lanes(f_, loops[0], none_))) return false;
     }
     if (readers.empty()) return false;
+    const int64_t times = most_together(counted);
     return times * loads <= loads + 2 + times && (times <= 1 || cost <= kCheap);
+  }
+  /// How many of some loads there are at most that are not in different arms of a branch.
+  int64_t most_together(std::span<const NodeId> loads) const {
+    int64_t most = 0;
+    for (const NodeId one : loads)
+      most = std::max<int64_t>(
+          most, std::ranges::count_if(loads, [&](NodeId other) { return !excludes(one, other); }));
+    return most;
+  }
+  /// Whether two nodes are in different arms of a branch.
+  bool excludes(NodeId one, NodeId other) const {
+    for (RegionId region = f_[one].parent; f_[region].owner; region = f_[f_[region].owner].parent) {
+      const NodeId owner = f_[region].owner;
+      if (f_.encloses(owner, other)) return f_.op(owner) == Op::if_ && !f_.encloses(region, other);
+    }
+    return false;
   }
   /// Whether the indices of a load are computed of the numbers of all these loops' iterations, and of no
   /// number in memory.
