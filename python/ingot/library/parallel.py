@@ -318,10 +318,9 @@ def columns_of(kinds: Any, n: int) -> Any:
     return map_leaves(lambda kind: Column(kind, n), kinds) if is_python() else numbers(kinds, n)
 
 
-def run_totals(f: Callable[..., Any], xs: Any, first: int, runs: int, n: int, kinds: Any) -> Any:
-    """What a function makes of each of some runs of elements, of which the last one may be shorter."""
+def run_totals(f: Callable[..., Any], xs: Any, first: int, runs: int, whole: int, n: int, kinds: Any) -> Any:
+    """What a function makes of each of some runs of elements, of which the last one is shorter if not all are whole."""
     totals = columns_of(kinds, runs)
-    whole = min(runs, n // RUN - first)
     blocks = whole // LANES
     for b in range(blocks):
         x, at = near(xs, (first + b * LANES) * RUN, RUN * LANES)
@@ -409,7 +408,7 @@ def sum_of(x: Any, n: int, kinds: Any) -> tuple[Any, Any]:
 def in_runs(f: Callable[..., Any], xs: Any, n: int, kinds: Any) -> Any:
     """What any function makes of elements; there are some."""
     runs = (n + RUN - 1) // RUN
-    totals = run_totals(f, xs, 0, runs, n, kinds)
+    totals = run_totals(f, xs, 0, runs, n // RUN, n, kinds)
     return combined(f, totals, 1, runs, element(totals, 0), kinds)
 
 
@@ -468,7 +467,7 @@ def reduce(f: Callable[..., Any], xs: Any, init: Any = None) -> Any:
     if init is None:
         return in_runs(f, xs, n, kinds)
     runs = (n + RUN - 1) // RUN
-    return combined(f, run_totals(f, xs, 0, runs, n, kinds), 0, runs, init, kinds)
+    return combined(f, run_totals(f, xs, 0, runs, n // RUN, n, kinds), 0, runs, init, kinds)
 
 
 def befores(f: Callable[..., Any], totals: Any, value: Any, kinds: Any, runs: int) -> Any:
@@ -579,22 +578,33 @@ def scan_in_runs(f: Callable[..., Any], xs: Any, n: int, init: Any, exclusive: b
         value = scan_run(f, xs, out, 1, min(RUN, n), value, kinds, exclusive)
     else:
         value = at_kinds(kinds, init)
-    runs = (n + RUN - 1) // RUN
-    first = start
-    while first < runs:
-        value = scan_some(f, xs, first, min(NEAR, runs - first), n, value, exclusive, kinds, out, is_new)
-        first += NEAR
+    groups = max(n // RUN - start, 0) // NEAR
+    for g in range(groups):
+        value = scan_some(f, xs, start + g * NEAR, NEAR, NEAR, n, value, exclusive, kinds, out, is_new)
+    first = start + groups * NEAR
+    runs = (n + RUN - 1) // RUN - first
+    if runs > 0:
+        scan_some(f, xs, first, runs, n // RUN - first, n, value, exclusive, kinds, out, is_new)
 
 
 def scan_some(
-    f: Callable[..., Any], xs: Any, first: int, runs: int, n: int, value: Any, exclusive: bool, kinds: Any, out: Any, is_new: bool
+    f: Callable[..., Any],
+    xs: Any,
+    first: int,
+    runs: int,
+    whole: int,
+    n: int,
+    value: Any,
+    exclusive: bool,
+    kinds: Any,
+    out: Any,
+    is_new: bool,
 ) -> Any:
     """Scans some runs, whose elements are in the cache when they are read again; what comes after them."""
     from .. import prange
 
-    totals = run_totals(f, xs, first, runs, n, kinds)
+    totals = run_totals(f, xs, first, runs, whole, n, kinds)
     value = befores(f, totals, value, kinds, runs)
-    whole = min(runs, n // RUN - first)
     blocks = whole // LANES
     if is_new:
         for b in prange(blocks):
