@@ -9,7 +9,7 @@ import pytest
 from ingot import parallel
 from test_parallel_functions import BLOCK, RUN, add, all_ways, by_python, lanes_total, numbers, running, same
 
-pytestmark = pytest.mark.rotated(2)
+pytestmark = [pytest.mark.rotated(2), pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 
 def times(a, b):

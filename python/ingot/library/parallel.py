@@ -17,6 +17,8 @@ RUN = 128
 """How many elements `reduce` and `scan` combine one after the other."""
 LANES = 16
 """How many runs are combined at the same time."""
+FEW = 4
+"""How many runs after the last block are scanned at the same time."""
 TOGETHER = 8
 """How many segments are combined at the same time."""
 IN_ORDER = 2**21
@@ -318,10 +320,23 @@ def columns_of(kinds: Any, n: int) -> Any:
     return map_leaves(lambda kind: Column(kind, n), kinds) if is_python() else numbers(kinds, n)
 
 
-def run_totals(f: Callable[..., Any], xs: Any, first: int, runs: int, whole: int, n: int, kinds: Any) -> Any:
-    """What a function makes of each of some runs of elements, of which the last one is shorter if not all are whole."""
+def run_totals(f: Callable[..., Any], xs: Any, runs: int, n: int, kinds: Any) -> Any:
+    """What a function makes of each of the runs of elements, of which the last one may be shorter."""
     totals = columns_of(kinds, runs)
+    whole = n // RUN
     blocks = whole // LANES
+    block_totals(f, xs, 0, blocks, kinds, totals)
+    for r in range(blocks * LANES, whole):
+        run, begin = run_of(xs, r, n)
+        put(totals, r, combined(f, run, begin + 1, begin + RUN, element(run, begin), kinds))
+    if whole < runs:
+        run, begin = run_of(xs, whole, n)
+        put(totals, whole, combined(f, run, begin + 1, begin + n - whole * RUN, element(run, begin), kinds))
+    return totals
+
+
+def block_totals(f: Callable[..., Any], xs: Any, first: int, blocks: int, kinds: Any, totals: Any) -> None:
+    """What a function makes of each of the runs in some blocks, from a run on."""
     for b in range(blocks):
         x, at = near(xs, (first + b * LANES) * RUN, RUN * LANES)
         now = columns_of(kinds, LANES)
@@ -332,13 +347,6 @@ def run_totals(f: Callable[..., Any], xs: Any, first: int, runs: int, whole: int
                 put(now, k, f(element(now, k), element(x, at + k * RUN + j)))
         for k in range(LANES):
             put(totals, b * LANES + k, element(now, k))
-    for r in range(blocks * LANES, whole):
-        run, begin = run_of(xs, first + r, n)
-        put(totals, r, combined(f, run, begin + 1, begin + RUN, element(run, begin), kinds))
-    if whole < runs:
-        run, begin = run_of(xs, first + whole, n)
-        put(totals, whole, combined(f, run, begin + 1, begin + n - (first + whole) * RUN, element(run, begin), kinds))
-    return totals
 
 
 def run_of(xs: Any, r: int, n: int) -> tuple[Any, Any]:
@@ -408,7 +416,7 @@ def sum_of(x: Any, n: int, kinds: Any) -> tuple[Any, Any]:
 def in_runs(f: Callable[..., Any], xs: Any, n: int, kinds: Any) -> Any:
     """What any function makes of elements; there are some."""
     runs = (n + RUN - 1) // RUN
-    totals = run_totals(f, xs, 0, runs, n // RUN, n, kinds)
+    totals = run_totals(f, xs, runs, n, kinds)
     return combined(f, totals, 1, runs, element(totals, 0), kinds)
 
 
@@ -467,7 +475,7 @@ def reduce(f: Callable[..., Any], xs: Any, init: Any = None) -> Any:
     if init is None:
         return in_runs(f, xs, n, kinds)
     runs = (n + RUN - 1) // RUN
-    return combined(f, run_totals(f, xs, 0, runs, n // RUN, n, kinds), 0, runs, init, kinds)
+    return combined(f, run_totals(f, xs, runs, n, kinds), 0, runs, init, kinds)
 
 
 def befores(f: Callable[..., Any], totals: Any, value: Any, kinds: Any, runs: int) -> Any:
@@ -580,44 +588,58 @@ def scan_in_runs(f: Callable[..., Any], xs: Any, n: int, init: Any, exclusive: b
         value = at_kinds(kinds, init)
     groups = max(n // RUN - start, 0) // NEAR
     for g in range(groups):
-        value = scan_some(f, xs, start + g * NEAR, NEAR, NEAR, n, value, exclusive, kinds, out, is_new)
+        value = scan_blocks(f, xs, start + g * NEAR, NEAR // LANES, value, exclusive, kinds, out, is_new)
     first = start + groups * NEAR
-    runs = (n + RUN - 1) // RUN - first
-    if runs > 0:
-        scan_some(f, xs, first, runs, n // RUN - first, n, value, exclusive, kinds, out, is_new)
+    blocks = max(n // RUN - first, 0) // LANES
+    if blocks > 0:
+        value = scan_blocks(f, xs, first, blocks, value, exclusive, kinds, out, is_new)
+    scan_rest(f, xs, (first + blocks * LANES) * RUN, n, value, exclusive, kinds, out)
 
 
-def scan_some(
-    f: Callable[..., Any],
-    xs: Any,
-    first: int,
-    runs: int,
-    whole: int,
-    n: int,
-    value: Any,
-    exclusive: bool,
-    kinds: Any,
-    out: Any,
-    is_new: bool,
-) -> Any:
-    """Scans some runs, whose elements are in the cache when they are read again; what comes after them."""
+def scan_blocks(f: Callable[..., Any], xs: Any, first: int, blocks: int, value: Any, exclusive: bool, kinds: Any, out: Any, is_new: bool) -> Any:
+    """Scans the runs of some blocks, whose elements are in the cache when they are read again; what comes after them."""
     from .. import prange
 
-    totals = run_totals(f, xs, first, runs, whole, n, kinds)
-    value = befores(f, totals, value, kinds, runs)
-    blocks = whole // LANES
+    totals = columns_of(kinds, blocks * LANES)
+    block_totals(f, xs, first, blocks, kinds, totals)
+    value = befores(f, totals, value, kinds, blocks * LANES)
     if is_new:
         for b in prange(blocks):
             scan_block(f, xs, totals, kinds, first, b, exclusive, out)
     else:  # it may be what is read
         for b in range(blocks):
             scan_block(f, xs, totals, kinds, first, b, exclusive, out)
-    for r in range(blocks * LANES, whole):
-        begin = (first + r) * RUN
-        scan_run(f, xs, out, begin, begin + RUN, element(totals, r), kinds, exclusive)
-    if whole < runs:
-        scan_run(f, xs, out, (first + whole) * RUN, n, element(totals, whole), kinds, exclusive)
     return value
+
+
+def held(xs: Any, begin: int) -> Any:
+    """Arrays that have the elements of a few runs."""
+    return stacked(lambda i: element(xs, begin + i), RUN * FEW)
+
+
+def scan_rest(f: Callable[..., Any], xs: Any, begin: int, n: int, value: Any, exclusive: bool, kinds: Any, out: Any) -> None:
+    """Scans the runs after the last block: a few at the same time, and then the last ones."""
+    quads = max(n - begin, 0) // (RUN * FEW)
+    for q in range(quads):
+        to = begin + q * RUN * FEW
+        x, at = (xs, to) if is_python() else (held(xs, to), 0)
+        now = tuple([at_kinds(kinds, element(x, at + k * RUN)) for k in range(FEW)])
+        for j in range(1, RUN):
+            now = tuple([at_kinds(kinds, f(now[k], element(x, at + k * RUN + j))) for k in range(FEW)])
+        before: tuple = ()
+        for k in range(FEW):
+            before = (*before, value)
+            value = at_kinds(kinds, f(value, now[k]))
+        for j in range(RUN):
+            after = tuple([at_kinds(kinds, f(before[k], element(x, at + k * RUN + j))) for k in range(FEW)])
+            for k in range(FEW):
+                put(out, to + k * RUN + j, before[k] if exclusive else after[k])
+            before = after
+    for start in range(begin + quads * RUN * FEW, n, RUN):
+        end = min(start + RUN, n)
+        scan_run(f, xs, out, start, end, value, kinds, exclusive)
+        if end < n:
+            value = at_kinds(kinds, f(value, combined(f, xs, start + 1, end, element(xs, start), kinds)))
 
 
 def scan_block(f: Callable[..., Any], xs: Any, before: Any, kinds: Any, first: int, b: int, exclusive: bool, out: Any) -> None:
