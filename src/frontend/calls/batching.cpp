@@ -154,18 +154,20 @@ std::optional<Op> chosen_extreme(const ir::Function& f, NodeId value, std::span<
 std::optional<Op> combiner_of(Tracer& t, const Value& value, std::span<const NodeId> numbers,
                               const State& before) {
   const ir::Function& f = t.builder->function();
-  const Scalar* const made = value.as<Scalar>();
-  if (made == nullptr || f.type(made->node) != f.type(numbers[0])) return std::nullopt;
+  const std::optional<Kind> kind = number_kind(value);
+  if (!kind || known_of(value).is_valid()) return std::nullopt;
+  const NodeId made = stage(t, value, *kind);
+  if (f.type(made) != f.type(numbers[0])) return std::nullopt;
   const auto is_pure = [&](NodeId node) { return ir::effects_of(f, node).pure(); };
   if (!std::ranges::all_of(f.region_body(f[numbers[0]].parent), is_pure)) return std::nullopt;
   for (const auto& [number, object] : before.heap)
     if (!std::ranges::equal(object.values, t.state.heap.at(number).values,
                             [](const Value& a, const Value& b) { return same(a, b); }))
       return std::nullopt;
-  const ir::OpInfo& card = ir::info(f.op(made->node));
-  if (!card.elementwise || card.operands != 2) return chosen_extreme(f, made->node, numbers);
-  const bool is_of_both = std::ranges::is_permutation(f.operands(made->node), numbers);
-  return is_of_both && card.laws.commutative && card.laws.associative ? std::optional(f.op(made->node))
+  const ir::OpInfo& card = ir::info(f.op(made));
+  if (!card.elementwise || card.operands != 2) return chosen_extreme(f, made, numbers);
+  const bool is_of_both = std::ranges::is_permutation(f.operands(made), numbers);
+  return is_of_both && card.laws.commutative && card.laws.associative ? std::optional(f.op(made))
                                                                       : std::nullopt;
 }
 
