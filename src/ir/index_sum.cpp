@@ -4,8 +4,10 @@ namespace ingot::ir {
 
 namespace {
 
-/// Products with larger numbers are no sums: what is made of them stays far from 64 bits.
+/// Products with larger numbers are no sums.
 constexpr int64_t kMostFactor = int64_t{1} << 20;
+/// What a sum is made of is looked into so often; the rest are values.
+constexpr int kMostLooks = 256;
 
 int64_t wrapped(int64_t a, int64_t b, int64_t c) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b) * static_cast<uint64_t>(c));
@@ -30,32 +32,45 @@ std::optional<int64_t> known_number(const Function& function, NodeId value) {
   return function.constant(value).as<int64_t>();
 }
 
-IndexSum index_sum(const Function& f, NodeId value, int depth) {
+IndexSum operand_sum(const Function& f, NodeId value) {
   IndexSum sum;
-  if (const auto number = known_number(f, value)) {
-    sum.constant = *number;
-    return sum;
-  }
-  const Op op = f.op(value);
-  const auto add = [&](size_t i, int64_t factor) {
-    sum.add(index_sum(f, f.operand(value, i), depth - 1), factor);
+  const auto add = [&](NodeId part, int64_t factor) {
+    if (const auto number = known_number(f, part)) sum.constant = wrapped(sum.constant, *number, factor);
+    else sum.add_term(part, factor);
   };
-  if (depth > 0 && (op == Op::add || op == Op::subtract)) {
-    add(0, 1);
-    add(1, op == Op::add ? 1 : -1);
+  const Op op = known_number(f, value) ? Op::constant : f.op(value);
+  if (op == Op::add || op == Op::subtract) {
+    add(f.operand(value, 0), 1);
+    add(f.operand(value, 1), op == Op::add ? 1 : -1);
     return sum;
   }
-  if (depth > 0 && op == Op::negative) {
-    add(0, -1);
+  if (op == Op::negative) {
+    add(f.operand(value, 0), -1);
     return sum;
   }
-  for (size_t i = 0; depth > 0 && op == Op::multiply && i < 2; ++i) {
+  for (size_t i = 0; op == Op::multiply && i < 2; ++i) {
     const auto factor = known_number(f, f.operand(value, i));
     if (!factor || *factor > kMostFactor || *factor < -kMostFactor) continue;
-    add(1 - i, *factor);
+    add(f.operand(value, 1 - i), *factor);
     return sum;
   }
-  sum.terms[value] = 1;
+  add(value, 1);
+  return sum;
+}
+
+IndexSum index_sum(const Function& f, NodeId value) {
+  IndexSum sum;
+  IndexSum waiting;  // operands mostly come before what is made of them: from the last one on, each is looked
+                     // at once
+  waiting.terms[value] = 1;
+  for (int looks = 0; !waiting.terms.empty() && looks < kMostLooks; ++looks) {
+    const auto [node, factor] = *waiting.terms.rbegin();
+    waiting.terms.erase(node);
+    const IndexSum parts = operand_sum(f, node);
+    if (parts.terms.contains(node)) sum.add_term(node, factor);
+    else waiting.add(parts, factor);
+  }
+  sum.add(waiting);
   return sum;
 }
 

@@ -25,8 +25,10 @@ struct IndexSum {
 /// The number that an i64 value is known to be.
 std::optional<int64_t> known_number(const Function& function, NodeId value);
 
-/// The sum that an i64 value is; `depth`: of sums in sums that are looked into.
-IndexSum index_sum(const Function& function, NodeId value, int depth = 24);
+/// The sum that an i64 value is of its own operands; of itself, if it is none.
+IndexSum operand_sum(const Function& function, NodeId value);
+/// ... and of what these are, and so on. Sums in sums are looked into, each once and some hundreds in all.
+IndexSum index_sum(const Function& function, NodeId value);
 /// ... that a sum is, of what `other` gives for its values: nodes of the function.
 IndexSum index_sum(const Function& function, const IndexSum& sum,
                    const std::function<NodeId(NodeId)>& other = std::identity());

@@ -302,19 +302,22 @@ def test_names_of_python_and_numpy_are_guarded(monkeypatch):
 
 
 def test_names_of_python_that_a_program_replaces():
-    """`__builtins__` among the globals replaces the names of Python, in functions and lambdas; what it lacks is not there."""
-    scope = {"np": np, "__builtins__": {"abs": lambda x: x * 2, "len": len, "width": 3.0}}
-    exec("f = lambda x: abs(x) + width * len([x])\ndef g(x):\n    return f(x) + abs(width)\ndef h(x):\n    return max(x, width)", scope)
-    for name in ("f", "g"):
-        compiled = jitted(scope[name])
-        assert compiled(-4.0) == scope[name](-4.0)
-        scope["__builtins__"]["width"] = 5.0
-        assert compiled(-4.0) == scope[name](-4.0)
-        scope["__builtins__"]["width"] = 3.0
-    with pytest.raises(NameError, match="name 'max' is not defined"):
-        jitted(scope["h"])(1.0)
-    scope["__builtins__"]["max"] = max
-    assert jitted(scope["h"])(1.0) == 3.0
+    """In functions whose globals have `__builtins__` of their own, names have to be Python's."""
+    scope = {"np": np, "__builtins__": {"abs": lambda x: x * 2, "len": len}}
+    exec("f = lambda x: abs(x)\ng = lambda x: x + len([x])\nh = lambda x: max(x, 1)", scope)
+    for name in ("f", "h"):
+        with pytest.raises(ingot.UnsupportedError, match="a name in `__builtins__` that is not Python's"):
+            jitted(scope[name])(-4.0)
+    compiled = jitted(scope["g"])
+    assert compiled(-4.0) == -3.0
+    scope["__builtins__"]["len"] = lambda x: 7
+    with pytest.raises(ingot.UnsupportedError):
+        compiled(-4.0)
+    made = {"np": np}
+    exec("f = lambda x: abs(x)", made)
+    made["__builtins__"] = {"abs": lambda x: x * 100}
+    with pytest.raises(ingot.UnsupportedError, match="other `__builtins__` since it was made"):
+        jitted(made["f"])(-4.0)
 
 
 def test_callees_are_guarded(monkeypatch):

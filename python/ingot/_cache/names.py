@@ -8,6 +8,7 @@ seen of it has no name, and then nothing is stored.
 
 from __future__ import annotations
 
+import builtins
 import collections
 import ctypes
 import dis
@@ -205,6 +206,8 @@ def _c_form(value: Any) -> Any:
 
 
 def _function_form(function: types.FunctionType) -> tuple[Any, ...]:
+    if function.__builtins__ is not vars(builtins):  # whose names are others, perhaps
+        refuse(function)
     own = {k: v for k, v in function.__dict__.items() if k not in ("__wrapped__", "__ingot_source__")}
     if not all(map(is_plain, own.values())):
         refuse(function)

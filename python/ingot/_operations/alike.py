@@ -19,8 +19,6 @@ from .functions import EagerFunction
 
 _MOST = 256
 """How many functions of one code are known: those of values that differ."""
-_DEEPEST = 5
-"""How far closures in closures are compared."""
 _VALUES = (bool, int, str, bytes)
 _OWN = frozenset({"__ingot_own__"})
 """The attributes of functions that `_of_its_own` has made, which the C++ part knows them by, too."""
@@ -87,34 +85,70 @@ def _first_function(f: Any) -> Any:
     references = _functions_of(code)
     for reference in references:
         other = reference()
-        if other is not None and _is_same(f, other, 0):
+        if other is not None and _is_same(f, other, set()):
             if reference is not references[0]:
                 _remember(code, reference)
             return other
-    own = _of_its_own(f, {})
+    own = f if _changes_variables(f) else _of_its_own(f, {})
+    if own is not f and not _is_same(f, own, set()):
+        own = f
     _remember(code, weakref.ref(own))
     return own
 
 
+def _changes_variables(f: Any) -> bool:
+    """Whether a function, or one that it holds, assigns to a variable of what it is written in."""
+    waiting, seen = [f], set()
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if type(value) is Function:
+            waiting.append(value.__ingot_function__)
+        elif type(value) is tuple:
+            waiting += value
+        elif type(value) is FunctionType:
+            if _assigns(value.__code__, frozenset(value.__code__.co_freevars)):
+                return True
+            waiting += [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+            for cell in value.__closure__ or ():
+                with contextlib.suppress(ValueError):  # a cell without a value
+                    waiting.append(cell.cell_contents)
+    return False
+
+
+def _assigns(code: CodeType, names: frozenset[str]) -> bool:
+    """Whether code, or code in it, assigns to one of some variables from outside."""
+    if not names:
+        return False
+    if not _STORES.isdisjoint(code.co_code[::2]) and any(i.opcode in _STORES and i.argval in names for i in dis.get_instructions(code)):
+        return True
+    return any(_assigns(inner, names & set(inner.co_freevars)) for inner in code.co_consts if isinstance(inner, CodeType))
+
+
 def _of_its_own(value: Any, made: dict[int, Any]) -> Any:
     """A function, or what one holds, that does what it does now, whatever happens to the variables of what it is written in: these
-    may be those of another thread, or have other values when a function is compiled for all that are alike. A function that changes
-    them, or has attributes, is left as it is, and is like no other."""
-    if id(value) in made:
-        return made[id(value)]
+    may be those of another thread, or have other values when a function is compiled for all that are alike. A function that has
+    attributes is left as it is, and is like no other."""
+    if id(value) not in made:
+        made[id(value)] = _made_of(value, made)
+    return made[id(value)]
+
+
+def _made_of(value: Any, made: dict[int, Any]) -> Any:
     if type(value) is tuple:
-        return _of_parts(value, made)
+        parts = tuple([_of_its_own(part, made) for part in value])
+        return parts if any(a is not b for a, b in zip(parts, value, strict=True)) else value
     if type(value) is Function and _is_plain(value):
         inner = _of_its_own(value.__ingot_function__, made)
         return value if inner is value.__ingot_function__ else _restored(inner, None, value._mode, value._relaxed, value._static)
-    if type(value) is not FunctionType or value.__dict__ or _STORES & set(value.__code__.co_code[::2]):
-        return value
-    if value.__closure__ is None and value.__defaults__ is None and not value.__kwdefaults__:
+    if type(value) is not FunctionType or value.__dict__ or _has_nothing(value):
         return value
     cells = None if value.__closure__ is None else tuple([CellType() for _ in value.__closure__])
     own = made[id(value)] = FunctionType(value.__code__, value.__globals__, value.__name__, None, cells)
     own.__qualname__, own.__module__ = value.__qualname__, value.__module__
-    own.__defaults__ = None if value.__defaults__ is None else _of_parts(value.__defaults__, made)
+    own.__defaults__ = _of_its_own(value.__defaults__, made)
     if value.__kwdefaults__:
         own.__kwdefaults__ = {name: _of_its_own(part, made) for name, part in value.__kwdefaults__.items()}
     for cell, its in zip(cells or (), value.__closure__ or (), strict=True):
@@ -124,9 +158,9 @@ def _of_its_own(value: Any, made: dict[int, Any]) -> Any:
     return own
 
 
-def _of_parts(parts: tuple[Any, ...], made: dict[int, Any]) -> tuple[Any, ...]:
-    own = tuple([_of_its_own(part, made) for part in parts])
-    return own if any(a is not b for a, b in zip(own, parts, strict=True)) else parts
+def _has_nothing(f: FunctionType) -> bool:
+    """Whether a function is its code, and holds nothing that may change."""
+    return f.__closure__ is None and f.__defaults__ is None and not f.__kwdefaults__
 
 
 def _functions_of(code: CodeType) -> list[weakref.ref[Any]]:
@@ -151,17 +185,16 @@ def _forget(number: int, code: weakref.ref[CodeType]) -> None:
         _known.pop(number, None)
 
 
-def _are_alike(f: FunctionType, other: FunctionType, depth: int = 0) -> bool:
+def _are_alike(f: FunctionType, other: FunctionType, known: set[tuple[int, int]]) -> bool:
     """Whether two functions of one code do the same: with the same globals, defaults and values in their closures, as these are now.
     The other one is not a user's, or has nothing that may change."""
     if f.__globals__ is not other.__globals__ or f.__code__.co_filename != other.__code__.co_filename:
         return False
-    has_nothing = other.__closure__ is None and other.__defaults__ is None and not other.__kwdefaults__
-    if set(f.__dict__) - _OWN or (other.__dict__.keys() != _OWN and not (has_nothing and not other.__dict__)):
+    if set(f.__dict__) - _OWN or (other.__dict__.keys() != _OWN and not (_has_nothing(other) and not other.__dict__)):
         return False
     mine, theirs = f.__closure__, other.__closure__
     if f.__defaults__ is not None or other.__defaults__ is not None or f.__kwdefaults__ or other.__kwdefaults__:
-        if not _is_same((f.__defaults__, _named(f)), (other.__defaults__, _named(other)), depth):
+        if not _is_same((f.__defaults__, _named(f)), (other.__defaults__, _named(other)), known):
             return False
     if mine is None or theirs is None:
         return mine is theirs
@@ -169,24 +202,29 @@ def _are_alike(f: FunctionType, other: FunctionType, depth: int = 0) -> bool:
         pairs = [(a.cell_contents, b.cell_contents) for a, b in zip(mine, theirs, strict=True)]
     except ValueError:  # a cell without a value
         return False
-    return all(_is_same(a, b, depth) for a, b in pairs)
+    return all(_is_same(a, b, known) for a, b in pairs)
 
 
 def _named(f: FunctionType) -> tuple[Any, ...] | None:
     return None if not f.__kwdefaults__ else tuple(sorted(f.__kwdefaults__.items()))
 
 
-def _is_same(a: Any, b: Any, depth: int) -> bool:
-    if a is b:
+def _is_same(a: Any, b: Any, known: set[tuple[int, int]]) -> bool:
+    """`known`: the functions and tuples that have been compared, or are being compared, by their numbers."""
+    if a is b or (id(a), id(b)) in known:
         return True
     if type(a) is not type(b):
         return False
     if type(a) is FunctionType:
-        return a.__code__ == b.__code__ and depth < _DEEPEST and _are_alike(a, b, depth + 1)
+        known.add((id(a), id(b)))
+        return a.__code__ == b.__code__ and _are_alike(a, b, known)
     if type(a) is Function:
-        return _is_plain(a) and _is_plain(b) and a._relaxed == b._relaxed and _is_same(a.__ingot_function__, b.__ingot_function__, depth)
+        return _is_plain(a) and _is_plain(b) and a._relaxed == b._relaxed and _is_same(a.__ingot_function__, b.__ingot_function__, known)
     if type(a) is tuple:
-        return len(a) == len(b) and all(_is_same(x, y, depth) for x, y in zip(a, b, strict=True))
+        if len(a) != len(b) or not all(_is_same(x, y, known) for x, y in zip(a, b, strict=True)):
+            return False
+        known.add((id(a), id(b)))
+        return True
     if isinstance(a, np.generic):
         return a.dtype == b.dtype and a.dtype.kind in "biufcmMSU" and a.tobytes() == b.tobytes()
     if type(a) in (float, complex):

@@ -23,6 +23,7 @@
 #include "frontend/kinds/sets.h"
 #include "frontend/kinds/special_methods.h"
 #include "frontend/kinds/strings.h"
+#include "frontend/routines/functions.h"
 #include "frontend/tracer/builtins.h"
 #include "frontend/tracer/checkpoint.h"
 #include "frontend/tracer/evaluate.h"
@@ -79,13 +80,16 @@ Value eval_name_open(Tracer& t, nb::handle e) {
   return kind_of_value(found).bound(t, found, name);
 }
 
-/// The names that are asked for after the globals: Python's own, or those that a program has put into
-/// `__builtins__`.
-nb::dict builtins_of(const Tracer& t) {
-  const nb::str key("__builtins__");
-  const nb::object own = t.frame->globals.contains(key) ? t.frame->globals[key] : imported("builtins");
-  const nb::object names = PyDict_Check(own.ptr()) ? own : attribute(own, "__dict__");
-  return nb::borrow<nb::dict>(names);
+/// Whether a name means what Python has for it. In functions whose globals have `__builtins__` of their own
+/// it may not.
+void need_pythons_own(Tracer& t, const std::string& name, const nb::object& found, nb::handle e) {
+  const nb::object own = builtins_of(t.frame->globals);
+  if (own.is(attribute(imported("builtins"), "__dict__"))) return;
+  const bool is_known = PyDict_CheckExact(own.ptr());
+  PyObject* const held = is_known ? PyDict_GetItemWithError(own.ptr(), nb::str(name.c_str()).ptr()) : nullptr;
+  if (!is_known || held != found.ptr())
+    unsupported(t, e, "a name in `__builtins__` that is not Python's", "put it among the globals");
+  t.guards.push_back({own, name, found});
 }
 
 Value load_global(Tracer& t, const std::string& name, nb::handle e) {
@@ -103,12 +107,13 @@ Value load_global(Tracer& t, const std::string& name, nb::handle e) {
     const nb::object content = t.frame->globals[key];
     return outside(t, t.frame->globals, name, content, name, e);
   }
-  const nb::dict builtins = builtins_of(t);
-  const nb::object found = builtins.contains(key) ? nb::object(builtins[key]) : nb::object();
-  if (!t.frame->of_library || !found.is_valid()) t.guards.push_back({t.frame->globals, name, {}});
-  if (found.is_valid() && !builtins.is(attribute(imported("builtins"), "__dict__")))
-    return outside(t, builtins, name, found, name, e);
-  if (!t.frame->of_library || !found.is_valid()) t.guards.push_back({builtins, name, found});
+  const nb::object builtins = imported("builtins");
+  const nb::object found = attribute_or(builtins, name.c_str(), nb::object());
+  if (!t.frame->of_library) need_pythons_own(t, name, found, e);
+  if (!t.frame->of_library || !found.is_valid()) {
+    t.guards.push_back({t.frame->globals, name, {}});
+    t.guards.push_back({attribute(builtins, "__dict__"), name, found});
+  }
   if (!found.is_valid()) raise(t, ExceptionKind::NameError, "name '" + name + "' is not defined");
   return Static{found};
 }

@@ -98,14 +98,21 @@ bool learn_name(Tracer& t, nb::handle s) {
   return ir::is_directed(t.module, name, line);
 }
 
+bool has_element(nb::handle target) {
+  const std::string name = class_of(target);
+  if (name == "Starred") return has_element(target.attr("value"));
+  if (name != "Tuple" && name != "List") return name == "Subscript";
+  const nb::list parts(target.attr("elts"));
+  return std::any_of(parts.begin(), parts.end(), has_element);
+}
+
 /// Whether statements store elements: `a[i] = ...`.
 bool stores_elements(nb::handle statements) {
   for (const nb::handle s : statements) {
     const std::string name = class_of(s);
     const nb::list targets = name == "Assign" ? nb::list(s.attr("targets")) : nb::list();
-    if (name == "AugAssign" && class_of(s.attr("target")) == "Subscript") return true;
-    for (const nb::handle target : targets)
-      if (class_of(target) == "Subscript") return true;
+    if ((name == "AugAssign" || name == "AnnAssign") && has_element(s.attr("target"))) return true;
+    if (std::any_of(targets.begin(), targets.end(), has_element)) return true;
   }
   return false;
 }

@@ -293,6 +293,12 @@ Value activate(Tracer& t, Frame& frame, std::map<std::string, Value> locals, nb:
   return Parameters(t).with_copies(frame, run_all);
 }
 
+nb::object builtins_of(const nb::dict& globals) {
+  const nb::str key("__builtins__");
+  const nb::object own = globals.contains(key) ? globals[key] : imported("builtins");
+  return PyModule_Check(own.ptr()) ? attribute(own, "__dict__") : own;
+}
+
 Value run_function(Tracer& t, nb::object function, std::map<std::string, Value> locals, nb::handle node) {
   Frame frame;
   frame.function = function;
@@ -300,6 +306,9 @@ Value run_function(Tracer& t, nb::object function, std::map<std::string, Value> 
   frame.node = nb::borrow<nb::object>(source[0]);
   frame.file = t.module.text(text_of(source[1]));
   frame.globals = nb::cast<nb::dict>(function.attr("__globals__"));
+  if (!attribute(function, "__builtins__").is(builtins_of(frame.globals)))
+    unsupported(t, node, "a function whose globals have got other `__builtins__` since it was made",
+                "set them before");
   frame.qualname = text_of(function.attr("__qualname__"));
   const nb::object code = attribute(function, "__code__");
   for (const char* part : {"co_varnames", "co_cellvars"})

@@ -281,7 +281,10 @@ size_t axes_of_records(const ir::Function& function, NodeId a, NodeId b) {
   if (function.operand(a, 0) != function.operand(b, 0)) return 0;
   const auto [base_of_a, first_of_a] = ir::index_sum(function, function.operand(a, 1));
   const auto [base_of_b, first_of_b] = ir::index_sum(function, function.operand(b, 1));
-  if (base_of_a != base_of_b) return 0;
+  constexpr int64_t kFar = int64_t{1} << 61;
+  if (base_of_a != base_of_b || std::max(first_of_a, first_of_b) > kFar ||
+      std::min(first_of_a, first_of_b) < -kFar)
+    return 0;
   const auto rank_of_a = static_cast<size_t>(function.type(a).rank());
   const auto rank_of_b = static_cast<size_t>(function.type(b).rank());
   for (size_t axis = 0; axis < std::min(rank_of_a, rank_of_b); ++axis) {

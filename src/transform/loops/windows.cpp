@@ -80,7 +80,7 @@ std::optional<int64_t> extreme_of(const Function& f, NodeId value, int64_t sign,
     case Op::subtract:
     case Op::negative:
     case Op::multiply: {
-      const IndexSum sum = index_sum(f, value, 2);
+      const IndexSum sum = index_sum(f, value);
       if (sum.terms.size() == 1 && sum.terms.begin()->first == value) return std::nullopt;
       return extreme_of(f, sum, sign, depth - 1);
     }
@@ -249,7 +249,7 @@ auto BoundWriter::find(NodeId value) -> std::optional<Bounds> {
     case Op::subtract:
     case Op::negative:
     case Op::multiply: {
-      const IndexSum sum = index_sum(f_, value, 1);
+      const IndexSum sum = ir::operand_sum(f_, value);
       return sum.terms.contains(value) ? of_product(value) : of(sum);
     }
     case Op::minimum:
