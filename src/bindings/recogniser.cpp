@@ -53,6 +53,14 @@ bool is_made_for_all(PyObject* function) {
   return own != nullptr && PyDict_GET_SIZE(own) == 1 && PyDict_GetItemWithError(own, name) != nullptr;
 }
 
+/// Whether two functions of one code have the names and the docstring that it gives them, or the same.
+bool are_called_alike(PyObject* a, PyObject* b) {
+  const auto& mine = *reinterpret_cast<const PyFunctionObject*>(a);
+  const auto& theirs = *reinterpret_cast<const PyFunctionObject*>(b);
+  return mine.func_name == theirs.func_name && mine.func_qualname == theirs.func_qualname &&
+         mine.func_doc == theirs.func_doc;
+}
+
 bool has_defaults(PyObject* function) {
   return PyFunction_GET_DEFAULTS(function) != nullptr || PyFunction_GET_KW_DEFAULTS(function) != nullptr;
 }
@@ -62,8 +70,8 @@ bool has_defaults(PyObject* function) {
 bool are_alike(PyObject* a, PyObject* known, int depth) {
   if (!PyFunction_Check(a) || !PyFunction_Check(known) || depth > kDeepest) return false;
   if (PyFunction_GET_CODE(a) != PyFunction_GET_CODE(known) ||
-      PyFunction_GET_GLOBALS(a) != PyFunction_GET_GLOBALS(known) || has_attributes(a) || has_defaults(a) ||
-      has_defaults(known))
+      PyFunction_GET_GLOBALS(a) != PyFunction_GET_GLOBALS(known) || !are_called_alike(a, known) ||
+      has_attributes(a) || has_defaults(a) || has_defaults(known))
     return false;
   PyObject* const mine = PyFunction_GET_CLOSURE(a);
   PyObject* const theirs = PyFunction_GET_CLOSURE(known);

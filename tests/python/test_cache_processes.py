@@ -10,6 +10,7 @@ import time
 import pytest
 
 from caching import HEAD, environment, run
+from ingot._cache import entries
 
 MANY = """
 import one
@@ -125,3 +126,35 @@ def test_numbers_of_lambdas_that_change_while_full_code_is_made(tmp_path):
     """)
     for _ in range(3):
         assert run(tmp_path / "cache", script, cwd=tmp_path, INGOT_TIERS="on") == []
+
+
+def test_what_changes_while_full_code_is_lowered(tmp_path):
+    """Full code for what another process stored is made of what is read by then, and left where that is something else."""
+    (tmp_path / "one.py").write_text("import ingot\nG = 1.0\n@ingot.jit\ndef f(x):\n    a = G\n    return a + x, G + x\n")
+    script = "import one\nprint(json.dumps([one.f(0.0), one.f.specialisations[0].why]))"
+    assert run(tmp_path / "cache", script, cwd=tmp_path, INGOT_TIERS="quick") == [[1.0, 1.0], "the first call"]
+    changing = textwrap.dedent("""
+        import one
+        one.f(0.0)
+        it = one.f.specialisations[0]
+        lower = it.program._lower
+        def changed():
+            one.G = 2.0
+            try:
+                return lower()
+            finally:
+                one.G = 1.0
+        it.program._lower = changed
+        it.complete()
+        print(json.dumps([it.why, int(it.tier), one.f(0.0)]))
+    """)
+    assert run(tmp_path / "cache", changing, cwd=tmp_path, INGOT_TIERS="quick") == ["the cache", 0, [1.0, 1.0]]
+    assert run(tmp_path / "cache", script, cwd=tmp_path, INGOT_TIERS="off") == [[1.0, 1.0], "the cache"]
+
+
+def test_two_looks_at_what_changes_are_no_one_thing():
+    names = {"G": 2.0}
+    once, later = (names, "G", 2.0, True, False), (names, "G", 3.0, True, False)
+    assert entries.are_same_guards([once, once], [once])
+    assert not entries.are_same_guards([once], [later, once]) and not entries.are_same_guards([later, once], [later, once])
+    assert not entries.do_agree([once], [(names, "G", 2, True, False)]) and entries.do_agree([once], [(names, "H", None, False, False)])

@@ -128,3 +128,18 @@ def test_functions_that_change_their_own_variables_are_theirs():
     for function, expected in ((f, (3, 0)), (g, (3, 3)), (f, (6, 3)), (g, (6, 6))):
         assert parallel.map(function, np.arange(3)).tolist() == [0, 2, 4] and (of_f(), of_g()) == expected
     assert parallel.map(factorial, np.arange(5)).tolist() == [1, 1, 2, 6, 24]
+
+
+@pytest.mark.parametrize("attribute", ["__name__", "__qualname__", "__doc__"])
+def test_functions_of_other_names_are_others(attribute):
+    def made(text):
+        inner = lambda v: v  # noqa: E731
+        setattr(inner, attribute, text)
+        return lambda x: x + len(getattr(inner, attribute))
+
+    for text in ("a", "three", "a"):
+        f = made(text)
+        if attribute == "__qualname__":
+            assert alike.first_of(f)(0) == len(text)
+        else:
+            assert parallel.map(f, np.arange(2)).tolist() == [len(text), len(text) + 1]

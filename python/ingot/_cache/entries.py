@@ -208,18 +208,33 @@ def _of_users(guards: Iterable[Guard]) -> list[Guard]:
     return [guard for guard in guards if id(guard[0]) not in ours and not _is_ours(guard[0])]
 
 
+def _seen(guards: Iterable[Guard]) -> dict[tuple[int, str, bool], tuple[Any, bool]] | None:
+    """What was read, of the user's objects; None: something has changed between two looks at it."""
+    found: dict[tuple[int, str, bool], tuple[Any, bool]] = {}
+    for owner, name, expected, present, in_class in _of_users(guards):
+        before = found.setdefault((id(owner), name, in_class), (expected, present))
+        if not _is_equal(before, (expected, present)):
+            return None
+    return found
+
+
 def are_same_guards(some: Iterable[Guard], others: Iterable[Guard]) -> bool:
     """Whether code was made of the same, of the user's objects and numbers, whatever these are by now."""
-    known = {(id(owner), name, in_class): (expected, present) for owner, name, expected, present, in_class in _of_users(others)}
-    for owner, name, expected, present, in_class in _of_users(some):
-        other, is_there = known.pop((id(owner), name, in_class), (None, None))
-        if is_there is not present or (present and not _is_equal(expected, other)):
-            return False
-    return not known
+    mine, theirs = _seen(some), _seen(others)
+    return mine is not None and theirs is not None and mine.keys() == theirs.keys() and do_agree(some, others)
 
 
-def _is_equal(value: Any, other: Any) -> bool:
-    return value is other or (is_plain(value) and is_plain(other) and _ingot.encode(value, refuse) == _ingot.encode(other, refuse))
+def do_agree(some: Iterable[Guard], others: Iterable[Guard]) -> bool:
+    """Whether what both have looked at was the same."""
+    mine, theirs = _seen(some), _seen(others)
+    return mine is not None and theirs is not None and all(_is_equal(mine[key], theirs[key]) for key in mine.keys() & theirs.keys())
+
+
+def _is_equal(a: tuple[Any, bool], b: tuple[Any, bool]) -> bool:
+    (value, is_there), (other, is_other_there) = a, b
+    if is_there is not is_other_there or not is_there or value is other:
+        return is_there is is_other_there
+    return is_plain(value) and is_plain(other) and _ingot.encode(value, refuse) == _ingot.encode(other, refuse)
 
 
 def _named_guards(namer: Namer, guards: tuple[Guard, ...]) -> Iterator[tuple[Any, ...]]:

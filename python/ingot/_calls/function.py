@@ -402,9 +402,16 @@ class Function(Base[P, R_co]):
         with _compiling:
             try:
                 found, _ = self._find(arguments.key)  # another thread may have loaded it
-                return (found, arguments) if found is not None else self._found(arguments, values)
+                if found is not None:
+                    return found, arguments
+                made, arguments = self._found(arguments, values)
             except Exception:  # guards may run code of the user's: what that raises, compiling finds out
                 return None, self._describe(values)
+        if made is not None and self._wants_code and made.loaded is None and not made.is_as_stored():
+            return None, self._describe(values)
+        if made is not None:
+            self._add(made)
+        return made, arguments
 
     def _found(self, arguments: Any, values: list[Any]) -> tuple[Specialisation | None, Any]:
         from .specialisation import Loaded, Specialisation, example_of, multiplies_by_library
@@ -426,7 +433,6 @@ class Function(Base[P, R_co]):
             specialisation.keys = _cache().keys(self, arguments, values)  # type: ignore[union-attr]
         if stored.code is not None:
             specialisation.take(stored.code, Tier(stored.tier))
-        self._add(specialisation)
         return specialisation, arguments
 
     def _wanted(self) -> str:

@@ -248,7 +248,18 @@ class Specialisation(_ingot.Specialisation):
         if tier is Tier.QUICK and self.wanted == "auto":
             self._watch(0.0)
 
+    def is_as_stored(self) -> bool:
+        """Whether other code than what was stored may be made: of what the function reads outside, all is as it was."""
+        try:
+            return not isinstance(self.program, Loaded) or self.program.is_as_lowered()
+        except _errors.InternalError:  # lowering asks for more than it did
+            return False
+
     def _make(self, tier: Tier) -> None:
+        if not self.is_as_stored():
+            if self.loaded is None:
+                raise RuntimeError("what a function reads outside has changed while it was compiled: call it again")
+            return
         with compiling(self.label, tier.name.lower()):
             self._make_code(tier)
 
@@ -316,7 +327,7 @@ class Specialisation(_ingot.Specialisation):
             return
         folder = cache()
         if folder is None or self.keys is None:
-            self._complete_alone()
+            self.complete()
             return
         with folder.claims.full(self.keys.own.digest) as is_others:
             if self._take_full(folder.full_code(self.keys, self.guards, self._stored())):
@@ -325,11 +336,7 @@ class Specialisation(_ingot.Specialisation):
             if is_others and time.monotonic() < self.waits_until:
                 self._watch(_LOOKS_AGAIN)
             else:
-                self._complete_alone()
-
-    def _complete_alone(self) -> None:
-        if not isinstance(self.program, Loaded) or self.program.is_as_lowered():
-            self.complete()
+                self.complete()
 
     def _take_full(self, found: Any) -> bool:
         """Has calls run the full code that another process has made."""

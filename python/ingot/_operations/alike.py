@@ -147,7 +147,7 @@ def _made_of(value: Any, made: dict[int, Any]) -> Any:
         return value
     cells = None if value.__closure__ is None else tuple([CellType() for _ in value.__closure__])
     own = made[id(value)] = FunctionType(value.__code__, value.__globals__, value.__name__, None, cells)
-    own.__qualname__, own.__module__ = value.__qualname__, value.__module__
+    own.__qualname__, own.__module__, own.__doc__ = value.__qualname__, value.__module__, value.__doc__
     own.__defaults__ = _of_its_own(value.__defaults__, made)
     if value.__kwdefaults__:
         own.__kwdefaults__ = {name: _of_its_own(part, made) for name, part in value.__kwdefaults__.items()}
@@ -188,7 +188,7 @@ def _forget(number: int, code: weakref.ref[CodeType]) -> None:
 def _are_alike(f: FunctionType, other: FunctionType, known: set[tuple[int, int]]) -> bool:
     """Whether two functions of one code do the same: with the same globals, defaults and values in their closures, as these are now.
     The other one is not a user's, or has nothing that may change."""
-    if f.__globals__ is not other.__globals__ or f.__code__.co_filename != other.__code__.co_filename:
+    if f.__globals__ is not other.__globals__ or f.__code__.co_filename != other.__code__.co_filename or _called(f) != _called(other):
         return False
     if set(f.__dict__) - _OWN or (other.__dict__.keys() != _OWN and not (_has_nothing(other) and not other.__dict__)):
         return False
@@ -203,6 +203,10 @@ def _are_alike(f: FunctionType, other: FunctionType, known: set[tuple[int, int]]
     except ValueError:  # a cell without a value
         return False
     return all(_is_same(a, b, known) for a, b in pairs)
+
+
+def _called(f: FunctionType) -> tuple[Any, ...]:
+    return f.__name__, f.__qualname__, f.__module__, f.__doc__
 
 
 def _named(f: FunctionType) -> tuple[Any, ...] | None:

@@ -7,6 +7,7 @@ import copyreg
 import functools
 import inspect
 import sys
+import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import numpy as np
 
 from .. import _errors, _ingot
+from .._cache.entries import do_agree
 from .._calls.function import Function
 from .._calls.portable import Portable, is_pickled_by_name
 from .._calls.jit import relaxations
@@ -30,6 +32,7 @@ from .._signatures.parameters import checked_keywords, not_a_function, parameter
 
 MOST_OPERANDS = 31
 _PYTHON = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
+_lock = threading.Lock()
 
 
 class Outdated(_errors.TypeChangeError):
@@ -87,6 +90,12 @@ def make_full(made: Specialisation, arguments: Any) -> None:
     """Makes the code of a loop, but for one that Python runs."""
     if not made.hosts and not made.writes:
         made.complete()
+
+
+def need_same(made: Specialisation, lowered: Specialisation, name: str) -> None:
+    """Raises where a thread has changed what the function reads outside since it was lowered."""
+    if not do_agree(made.guards, lowered.guards):
+        raise Outdated(f"what `{name}` reads outside has changed while it was compiled")
 
 
 def _dtype_of(description: Description) -> np.dtype | None:
@@ -158,6 +167,7 @@ class Loop(_ingot.UfuncLoop):
         if len(arguments.leaves) != len(operands) or specialisation.hosts or specialisation.writes or kernel._demanded():
             return None
         specialisation.complete()
+        need_same(specialisation, self.lowered, self.element.compiled.__name__)
         return specialisation
 
     @staticmethod
@@ -311,8 +321,10 @@ class Vectorized(Base):
     def _add(self, inputs: tuple[np.dtype, ...], results: tuple[np.dtype, ...] | None = None) -> Loop:
         if inputs not in self._loops:
             loop = Loop(self._element, inputs, results)
-            self._table.add(self.ufunc, loop)
-            self._loops[inputs] = loop
+            with _lock:  # another thread may have been quicker
+                if inputs not in self._loops:
+                    self._table.add(self.ufunc, loop)
+                    self._loops[inputs] = loop
         return self._loops[inputs]
 
     def _choose(self, given: tuple[Any, ...], fixed: tuple[Any, ...]) -> tuple[Any, ...] | None:

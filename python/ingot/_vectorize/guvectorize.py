@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import _ingot
+from .._cache.entries import do_agree
 from .._calls.function import Function
 from .._calls.portable import Portable, is_pickled_by_name
 from .._calls.specialisation import Specialisation
@@ -105,6 +106,8 @@ class CoreLoop(_ingot.GufuncLoop):
         if len(arguments.leaves) != len(operands) or specialisation.hosts or specialisation.writes or kernel._demanded():
             return None
         specialisation.complete()
+        if not do_agree(specialisation.guards, self.lowered.specialisation.guards):
+            return None  # a thread has changed what the function reads outside since it was lowered
         return specialisation
 
     def run(self, inputs: tuple[np.ndarray, ...], outputs: tuple[np.ndarray, ...]) -> None:

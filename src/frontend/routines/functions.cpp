@@ -302,7 +302,12 @@ nb::object builtins_of(const nb::dict& globals) {
 Value run_function(Tracer& t, nb::object function, std::map<std::string, Value> locals, nb::handle node) {
   Frame frame;
   frame.function = function;
-  const nb::tuple source = nb::cast<nb::tuple>(imported("ingot._code.source").attr("find")(function));
+  nb::object code;
+  nb::tuple source;
+  do {  // another thread may give it other code meanwhile
+    code = attribute(function, "__code__");
+    source = nb::cast<nb::tuple>(imported("ingot._code.source").attr("find")(function));
+  } while (!attribute(function, "__code__").is(code));
   frame.node = nb::borrow<nb::object>(source[0]);
   frame.file = t.module.text(text_of(source[1]));
   frame.globals = nb::cast<nb::dict>(function.attr("__globals__"));
@@ -310,7 +315,6 @@ Value run_function(Tracer& t, nb::object function, std::map<std::string, Value> 
     unsupported(t, node, "a function whose globals have got other `__builtins__` since it was made",
                 "set them before");
   frame.qualname = text_of(function.attr("__qualname__"));
-  const nb::object code = attribute(function, "__code__");
   for (const char* part : {"co_varnames", "co_cellvars"})
     for (const nb::handle name : code.attr(part)) frame.local_names.insert(text_of(name));
   const nb::object closure = attribute(function, "__closure__");
