@@ -206,12 +206,13 @@ def _c_form(value: Any) -> Any:
 
 
 def _function_form(function: types.FunctionType) -> tuple[Any, ...]:
-    if function.__builtins__ is not vars(builtins):  # whose names are others, perhaps
+    is_usual = function.__builtins__ is vars(builtins)
+    if not is_usual and function.__builtins__:  # whose names are others, perhaps; what makes named tuples has none
         refuse(function)
     own = {k: v for k, v in function.__dict__.items() if k not in ("__wrapped__", "__ingot_source__")}
     if not all(map(is_plain, own.values())):
         refuse(function)
-    return ("function", code_form(function.__code__), function.__qualname__, function.__module__, tuple(sorted(own.items())))
+    return ("function", code_form(function.__code__), function.__qualname__, function.__module__, tuple(sorted(own.items())), is_usual)
 
 
 def _wrapper_form(wrapper: Any) -> tuple[Any, ...]:
