@@ -164,6 +164,8 @@ from refused import (
     yields_while_closed,
 )
 
+replaced = types.FunctionType((lambda x: abs(x)).__code__, {"__builtins__": {}})
+replaced.__globals__["__builtins__"] = {"abs": abs}
 holds_texts = (lambda texts: lambda: texts)(np.array(["a"]))
 EXAMPLES = [
     (races, X.copy()),
@@ -171,6 +173,8 @@ EXAMPLES = [
     (draws_in_prange, X.copy()),
     (counts_prange, X.copy()),
     (lambda x: x["a"] if x is None else x[[None, "a"]], X),
+    (replaced, 1.0),
+    (types.FunctionType((lambda x: abs(x)).__code__, {"__builtins__": {"abs": math.sin}}), 1.0),
     (lambda x, b: x[b, 0], X, True),
     (lambda x: x.__setitem__(0, (1, 2)), X),
     (writes_read_only, X, FIXED, 1),
