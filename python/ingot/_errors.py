@@ -39,8 +39,6 @@ class UnsupportedError(Exception):
 class BrokenGroupError(RuntimeError):
     """Threads of a kernel that work together, of which some have ended: what made those end is raised first. Outside of kernels it is a RuntimeError."""
 
-    __module__ = "ingot"
-
 
 class TypeChangeError(TypeError):
     """A value whose Python type depends on a number: the case that was not compiled has come up.

@@ -50,10 +50,10 @@ def shuffled(value: Any, distance: Any, rotates: bool, dtype: np.dtype, threads:
     part = primitives.shared_memory(size, dtype)
     part[rank] = item(value, 0, dtype, name)
     wait_for_block()
-    source = rank + int(distance)
     if rotates:
-        return part[source % size]
-    return part[source if 0 <= source < size else rank]
+        return part[(rank + int(distance % size)) % size]
+    is_there = -rank <= distance and distance < size - rank
+    return part[rank + int(distance) if is_there else rank]
 
 
 def moved(items: Any, out: Any, goes_up: bool, dtype: np.dtype, threads: Any, count: int, name: str) -> Any:
@@ -113,9 +113,9 @@ class Runs:
         need_int(from_decoded_offset, "from_decoded_offset")
         if relative_offsets is not None:
             need_array(relative_offsets, self.count, name)
-        first = int(from_decoded_offset) + self.rank * self.count
-        if first < 0:
+        if from_decoded_offset < 0:
             raise ValueError(f"`cuda.{name}` decodes from an offset that is at least 0")
+        first = self.rank * self.count + (int(from_decoded_offset) if from_decoded_offset < self.total_decoded_size else self.total_decoded_size)
         run = first_above(self.ends, first)
         for k in range(self.count):
             if first + k < self.total_decoded_size:
@@ -147,15 +147,16 @@ def runs_of_block(values: Any, lengths: Any, dtype: np.dtype, threads: Any, coun
     for k in range(count):
         length = int(item(lengths, k, np.dtype(np.int64), name))
         own += length
-        are_wrong = are_wrong or length < 0
+        are_wrong = are_wrong or length < 0 or own < 0
         part[rank * count + k] = item(values, k, dtype, name)
         ends[rank * count + k] = own
     before = before_thread(np.add, np.int64(own), 0, None, rank, size, np.dtype(np.int64), name)
     for k in range(count):
         ends[rank * count + k] += before
+        are_wrong = are_wrong or ends[rank * count + k] < 0
     wait_for_block()
     if are_wrong:
-        raise ValueError(f"`cuda.{name}` takes lengths that are at least 0")
+        raise ValueError(f"`cuda.{name}` takes lengths that are at least 0, and together fewer than 2**63")
     return Runs(part, ends, ends[size * count - 1], rank, dtype, decoded)
 
 
@@ -163,7 +164,7 @@ def block_run_length(item_dtype: Any, threads_per_block: Any, runs_per_thread: A
     kind, threads = dtype_of(item_dtype), threads_of(threads_per_block)
     count, decoded = count_of(runs_per_thread, "runs_per_thread"), count_of(decoded_items_per_thread, "decoded_items_per_thread")
     name = "coop.block.run_length"
-    need_memory(size_of_block(threads) * count, (kind.itemsize, 8), "make it for fewer threads or runs", name)
+    need_memory(size_of_block(threads) * count + 32, (kind.itemsize, 8), "make it for fewer threads or runs", name)
 
     def run_length(run_values: Any, run_lengths: Any, *, temp_storage: Any = None) -> Any:
         return runs_of_block(run_values, run_lengths, kind, threads, count, decoded, name)
