@@ -35,6 +35,18 @@ def asks_for_room(x, n):
     s[0] = x[0]
 
 
+class Tile:
+    def __init__(self, memory):
+        self.memory = memory
+
+
+@cuda.jit
+def holds_memory_of_a_loop(x, n):
+    for _ in range(n):
+        tile = Tile(cuda.shared.array(4, np.float64))
+    x[0] = tile.memory[0]
+
+
 @cuda.jit
 def sums_of_any_block(x, n):
     x[0] = cuda.coop.block.sum(np.float64, n)(x[0])
@@ -112,6 +124,7 @@ EXAMPLES = [
     (prints, X),
     (returns, X),
     (asks_for_room, X, 4),
+    (holds_memory_of_a_loop, X, 3),
     (sums_of_any_block, X, 4),
     (sums_of_any_warp, X, 4),
     (adds_to_bytes, np.zeros(4, np.int8)),

@@ -227,6 +227,9 @@ void ArrayKind::numbers(Tracer& t, const Value&, const Value& element, Nodes& ou
   ir::Builder& builder = *t.builder;
   const Array array = named(t, element);
   const NodeId view = array.node;
+  if (array.type.space() == ir::Space::Shared || array.type.space() == ir::Space::Local)
+    unsupported(t, {}, "an array in the memory of a block or a thread that may not have been made yet",
+                "make it before the loop or the branch");
   // For arrays that are no argument: `kOwner` for the object that the memory was allocated for, else -1.
   const NodeId nothing = builder.index(array.owns ? Array::kOwner : -1);
   NodeId origin = builder.index(array.argument);
