@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .._code import combiners
 from . import primitives
 from .batching import numbers, stacked
 from .sequences import dtype_of, element, is_python, length_of, near, need_function, need_room, put, ready, results, sample_of, stored, tried
@@ -161,70 +161,8 @@ def together(x: Any, y: Any) -> Any:
     return primitives.select(True, x, y)[()]
 
 
-class Untraced(Exception):
-    """What a function asks of a number that is traced decides what it does."""
-
-
-class Traced:
-    """A number that Python gives a function to see what it does with it."""
-
-    op: Any = None
-
-    def __add__(self, other: Any) -> Any:
-        return combination(np.add, self, other)
-
-    __radd__ = __add__
-
-    def __mul__(self, other: Any) -> Any:
-        return combination(np.multiply, self, other)
-
-    __rmul__ = __mul__
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        if method != "__call__" or keywords or len(inputs) != 2:
-            raise Untraced
-        return combination(ufunc, *inputs)
-
-    def __bool__(self) -> bool:
-        raise Untraced
-
-    __float__ = __int__ = __index__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __hash__ = __bool__
-
-
-def combination(ufunc: Any, x: Any, y: Any) -> Any:
-    """A number with the two that it is made of, if these are what a function was given."""
-    made = type(x if isinstance(x, Traced) else y)(0)
-    if isinstance(x, Traced) and isinstance(y, Traced) and x is not y and x.op is None and y.op is None:
-        made.op = ufunc
-    else:
-        made.op = False
-    return made
-
-
-class Traced32(Traced, np.float32):
-    """A number of 32 bits."""
-
-
-class Traced64(Traced, np.float64):
-    """A number of 64 bits."""
-
-
-def traced(f: Callable[..., Any], kinds: Any) -> Any:
-    """`ufunc_of` of what Python combines: an addition or multiplication of floats, whose order matters."""
-    if not isinstance(kinds, Kind) or kinds.dtype not in (np.float32, np.float64):
-        return None
-    kind = Traced32 if kinds.dtype == np.float32 else Traced64
-    try:
-        made = getattr(f, "__wrapped__", f)(kind(1), kind(2))
-    except Exception:
-        return None
-    return made.op if isinstance(made, Traced) and made.op in (np.add, np.multiply) else None
-
-
 def in_lanes(ufunc: Any, x: Any) -> Any:
     """What Python combines in the order of compiled sums: 32 lanes in a block of 1024 elements, and blocks in pairs."""
-    if len(x) <= RUN:
-        return functools.reduce(ufunc, x)
     with np.errstate(all="ignore"):
         blocks = [lanes_of_block(ufunc, x[i : i + 1024]) for i in range(0, len(x), 1024)]
         total = of_blocks(ufunc, blocks)
@@ -357,16 +295,20 @@ def run_of(xs: Any, r: int, n: int) -> tuple[Any, Any]:
 
 
 def ufunc_of(f: Callable[..., Any], xs: Any, kinds: Any) -> Any:
-    """The ufunc that a function of numbers is, whose elements may be combined in another order than any function's; None: none."""
+    """The ufunc that a function of numbers is, whose elements may be combined in another order than any function's; None: none.
+
+    What adds or multiplies floats is known by its code, and Python has the same order of them. Of the rest all orders give the same.
+    """
     if is_python():
-        return traced(f, kinds)
+        return combiners.ufunc_of(f) if isinstance(kinds, Kind) and kinds.dtype in (np.float32, np.float64) else None
     if not isinstance(kinds, np.dtype) or kinds.kind not in "biuf" or kinds == np.float16:
         return None
     if primitives.dtypes_of_lane(lambda i: element(xs, i))[1] != kinds:
         return None
-    found = primitives.combiner_of(f, kinds)
+    found = primitives.combiner_of(lambda: f, kinds)
     if found in (np.minimum, np.maximum) and kinds.kind != "b":
-        return found
+        # Derivatives of those that are equal are those of the order.
+        return None if kinds.kind == "f" and len(primitives.derivatives()) > 0 else found
     if found in (np.bitwise_and, np.bitwise_or, np.bitwise_xor):
         return found
     return found if found in (np.add, np.multiply) and kinds.kind != "b" else None
@@ -375,7 +317,8 @@ def ufunc_of(f: Callable[..., Any], xs: Any, kinds: Any) -> Any:
 def total_of(ufunc: Any, f: Callable[..., Any], xs: Any, n: int, kinds: Any) -> Any:
     """What a function that is a ufunc makes of elements; there are some."""
     if is_python():
-        return in_lanes(ufunc, stored(xs, n).astype(kinds.dtype))
+        x = stored(xs, n)
+        return in_lanes(ufunc, x) if n > RUN and x.dtype == kinds.dtype else in_runs(f, x, n, kinds)
     if kinds.kind != "f":
         return primitives.reduce(ufunc, stored(xs, n), (0,))
     return of_few(f, xs, n, kinds) if n <= RUN else of_many(ufunc, f, stored(xs, n), n, kinds)

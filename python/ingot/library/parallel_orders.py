@@ -169,36 +169,7 @@ def gather(xs: Any, index: Any) -> Any:
     n = length_of(elements)
     if n == 0 and is_stored(elements.xs) and (not isinstance(elements.index, np.ndarray) or elements.index.ndim == 1):
         return map_leaves(lambda x: x[:0].copy(), elements.xs)
-    if may_run_together(elements.xs, elements.index):
-        made, is_out = gathered(elements.xs, elements.index)
-        if not is_out:
-            return made
     return results(lambda i: elements[i], n, lambda: sample_of(elements))
-
-
-def may_run_together(x: Any, index: Any) -> bool:
-    """Whether threads may gather numbers of an array, at integers that they look at themselves."""
-    if is_python() or primitives.on_device() or len(primitives.derivatives()) > 0:
-        return False
-    if not isinstance(x, np.ndarray) or not isinstance(index, np.ndarray) or x.ndim != 1 or index.ndim != 1:
-        return False
-    is_signed = index.dtype.kind == "i" or (index.dtype.kind == "u" and index.dtype.itemsize < 8)
-    return is_signed and x.dtype.kind in "biufc"
-
-
-def gathered(x: Any, index: Any) -> tuple[Any, Any]:
-    """Numbers of an array at indices; and whether one of these is out of bounds, so that the numbers mean nothing."""
-    from .. import prange
-
-    n, length = len(index), len(x)
-    made = np.empty(n, x.dtype)
-    is_out = np.bool(length == 0)
-    if length > 0:
-        for i in prange(n):
-            at = int(index[i])
-            is_out |= (at < -length) | (at >= length)
-            made[i] = x[min(max(at + length if at < 0 else at, 0), length - 1)]
-    return made, is_out
 
 
 def scatter(xs: Any, index: Any, out: Any, combine: Callable[..., Any] | None = None) -> Any:

@@ -151,10 +151,11 @@ def dtypes_of_lane(iteration: Callable[[int], Any]) -> tuple[bool, Any]:
     return False, None
 
 
-def combiner_of(f: Callable[..., Any], dtype: Any) -> Any:
-    """The commutative and associative ufunc that a function of two numbers of a dtype is, without the rounding of floats; None: not known.
+def combiner_of(function: Callable[[], Any], dtype: Any) -> Any:
+    """The commutative and associative ufunc that `function()`, of two numbers of a dtype, is; None: not known.
 
-    A choice between the two by what is larger is `maximum` or `minimum`, but for NaN and the signs of zeros. The function does not run.
+    Of floats, addition and multiplication are what `ingot._code.combiners` says. A choice between the two numbers by what is larger is
+    `maximum` or `minimum`, but for NaN and the signs of zeros. The function does not run.
     """
     return None
 

@@ -171,11 +171,17 @@ std::optional<Op> combiner_of(Tracer& t, const Value& value, std::span<const Nod
                                                                       : std::nullopt;
 }
 
-}  // namespace
+/// The ufunc that a function is by its code alone; None: none, or a value that has none.
+nb::object ufunc_by_code(const Value& function) {
+  const Closure* const own = function.as<Closure>();
+  const nb::object known = own == nullptr ? known_of(function) : nb::object();
+  if (own == nullptr && !known.is_valid()) return nb::none();
+  const nb::object rules = imported("ingot._code.combiners");
+  return own != nullptr ? rules.attr("ufunc_of_node")(own->definition->node) : rules.attr("ufunc_of")(known);
+}
 
-Value primitive_combiner_of(Tracer& t, Call& call) {
-  const DType dtype = dtype_argument(t, call, 1, DType::Float64);
-  const Checkpoint before = checkpoint(t);
+/// What a function of two numbers does with them, in a region that is left and forgotten.
+std::optional<Op> tried_combiner(Tracer& t, const Value& function, DType dtype, const Call& call) {
   const NodeId zero = t.builder->cast(t.builder->index(0), dtype);
   const std::vector<NodeId> operands{t.builder->index(1), zero, zero};
   const std::vector<ir::Type> types{ir::kInt64, ir::Type::scalar(dtype), ir::Type::scalar(dtype)};
@@ -186,16 +192,32 @@ Value primitive_combiner_of(Tracer& t, Call& call) {
   Call trial{.positional = {Scalar{Kind(dtype), numbers[0]}, Scalar{Kind(dtype), numbers[1]}},
              .name = call.name,
              .node = call.node};
+  const State state = t.state;
+  return combiner_of(t, call_value(t, function, trial), numbers, state);
+}
+
+}  // namespace
+
+Value primitive_combiner_of(Tracer& t, Call& call) {
+  const DType dtype = dtype_argument(t, call, 1, DType::Float64);
+  const bool is_float = dtype == DType::Float64 || dtype == DType::Float32;
+  const Checkpoint before = checkpoint(t);
+  const auto grown = t.facts.grown;
+  nb::object ufunc = nb::none();
   std::optional<Op> found;
   try {
-    const State state = t.state;
-    found = combiner_of(t, call_value(t, call.positional.at(0), trial), numbers, state);
+    Call asked{.positional = {}, .name = call.name, .node = call.node};
+    const Value function = call_value(t, call.positional.at(0), asked);
+    if (is_float) ufunc = ufunc_by_code(function);
+    if (ufunc.is_none()) found = tried_combiner(t, function, dtype, call);
   } catch (const Diverged&) {
-    found = std::nullopt;
+  } catch (const base::Unsupported&) {  // as the call itself says, where it is refused, too
+    t.facts.grown = grown;
   }
   go_back(t, before);
-  if (!found) return Static{nb::none()};
-  return Static{imported("numpy").attr(std::string(ir::info(*found).numpy[0]).c_str())};
+  if (found && !(is_float && (*found == Op::add || *found == Op::multiply)))
+    ufunc = imported("numpy").attr(std::string(ir::info(*found).numpy[0]).c_str());
+  return Static{ufunc};
 }
 
 }  // namespace ingot::frontend
