@@ -42,8 +42,8 @@ Parts choose(const RuleArguments& a, Value* in_order, const Parts& nan) {
                           a.operands[1]);
 }
 
-/// The second of two floats if it is `beyond` the first, which is one instruction of x86, or if it alone is NaN;
-/// else the first, as it is of two NaN.
+/// The second of two floats if it is `beyond` the first, which is one instruction of x86, or if it alone is
+/// NaN; else the first, as it is of two NaN.
 Parts extreme(const RuleArguments& a, Value* beyond) {
   Value* const ordered = a.b.CreateSelect(beyond, a.re(1), a.re(0));
   Value* const alone = a.b.CreateAnd(has_nan(a, a.operands[1]), a.b.CreateFCmpORD(a.re(0), a.re(0)));

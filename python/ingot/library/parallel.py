@@ -393,9 +393,9 @@ def reduce(f: Callable[..., Any], xs: Any, init: Any = None) -> Any:
     Notes
     -----
     Runs of 128 elements are combined in order, and what they give is combined in order. Where `f` is the addition or the
-    multiplication of floats and there are more than 128, it is in the order of compiled sums, `x.sum()`: 32 lanes in each
-    block of 1024 elements. Any number of threads gives the same bits; an `f` that is not associative, as the addition of
-    floats, gives those of its order.
+    multiplication of floats, as ``lambda a, b: a + b`` and `operator.add` are, and there are more than 128, it is in the
+    order of compiled sums, `x.sum()`: 32 lanes in each block of 1024 elements. Any number of threads gives the same bits; an
+    `f` that is not associative, as the addition of floats, gives those of its order.
 
     Examples
     --------

@@ -154,7 +154,7 @@ def dtypes_of_lane(iteration: Callable[[int], Any]) -> tuple[bool, Any]:
 def combiner_of(function: Callable[[], Any], dtype: Any) -> Any:
     """The commutative and associative ufunc that `function()`, of two numbers of a dtype, is; None: not known.
 
-    Of floats, addition and multiplication are what `ingot._code.combiners` says. A choice between the two numbers by what is larger is
+    Of floats, `ingot._code.combiners` decides which are additions and multiplications. A choice between the two numbers by what is larger is
     `maximum` or `minimum`, but for NaN and the signs of zeros. The function does not run.
     """
     return None

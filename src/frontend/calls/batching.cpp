@@ -211,7 +211,7 @@ Value primitive_combiner_of(Tracer& t, Call& call) {
     if (is_float) ufunc = ufunc_by_code(function);
     if (ufunc.is_none()) found = tried_combiner(t, function, dtype, call);
   } catch (const Diverged&) {
-  } catch (const base::Unsupported&) {  // as the call itself says, where it is refused, too
+  } catch (const base::Unsupported&) {  // the call itself is refused where it has to be
     t.facts.grown = grown;
   }
   go_back(t, before);
