@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from . import primitives
 from .parallel import columns_of, filled, kinds_of, segmented_reduce
 from .sequences import (
     chosen,
