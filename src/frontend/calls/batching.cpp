@@ -173,11 +173,11 @@ std::optional<Op> combiner_of(Tracer& t, const Value& value, std::span<const Nod
 
 /// The ufunc that a function is by its code alone; None: none, or a value that has none.
 nb::object ufunc_by_code(const Value& function) {
-  const Closure* const own = function.as<Closure>();
-  const nb::object known = own == nullptr ? known_of(function) : nb::object();
-  if (own == nullptr && !known.is_valid()) return nb::none();
   const nb::object rules = imported("ingot._code.combiners");
-  return own != nullptr ? rules.attr("ufunc_of_node")(own->definition->node) : rules.attr("ufunc_of")(known);
+  if (const nb::object node = kind_of_value(function).definition(function); node.is_valid())
+    return rules.attr("ufunc_of_node")(node);
+  const nb::object known = known_of(function);
+  return known.is_valid() ? nb::object(rules.attr("ufunc_of")(known)) : nb::object(nb::none());
 }
 
 /// What a function of two numbers does with them, in a region that is left and forgotten.

@@ -104,6 +104,7 @@ class ClosureKind final : public KindOfParts<Closure, &Closure::defaults> {
   nb::object stand_in(const Tracer&, const Value& value) const override {
     return value.as<Closure>()->definition->hollow;
   }
+  nb::object definition(const Value& value) const override { return value.as<Closure>()->definition->node; }
   std::optional<bool> known_truth(Tracer&, const Value&) const override { return true; }
 };
 

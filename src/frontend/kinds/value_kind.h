@@ -159,6 +159,9 @@ class ValueKind {
   /// An object of the same type, for what depends on types only; invalid: there is none.
   virtual nb::object stand_in(const Tracer& t, const Value& value) const { return {}; }
 
+  /// The node of Python's AST that a function is made of; invalid: of none.
+  virtual nb::object definition(const Value& value) const { return {}; }
+
   /// Whether callable attributes of `stand_in` are its methods.
   virtual bool has_methods(const Tracer& t, const Value& value) const { return false; }
   /// Whether it is, or holds, an argument of an unsupported type.
