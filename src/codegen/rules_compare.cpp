@@ -42,14 +42,6 @@ Parts choose(const RuleArguments& a, Value* in_order, const Parts& nan) {
                           a.operands[1]);
 }
 
-/// The second of two floats if it is `beyond` the first, which is one instruction of x86, or if it alone is
-/// NaN; else the first, as it is of two NaN.
-Parts extreme(const RuleArguments& a, Value* beyond) {
-  Value* const ordered = a.b.CreateSelect(beyond, a.re(1), a.re(0));
-  Value* const alone = a.b.CreateAnd(has_nan(a, a.operands[1]), a.b.CreateFCmpORD(a.re(0), a.re(0)));
-  return {a.b.CreateSelect(alone, a.re(1), ordered)};
-}
-
 Value* infinity(const RuleArguments& a) {
   return llvm::ConstantFP::get(a.type(), std::numeric_limits<double>::infinity());
 }
@@ -67,11 +59,9 @@ Parts emit_greater(const RuleArguments& a) { return {less(a, a.operands[1], a.op
 Parts emit_greater_equal(const RuleArguments& a) { return {less_equal(a, a.operands[1], a.operands[0])}; }
 
 Parts emit_minimum(const RuleArguments& a) {
-  if (a.is_float()) return extreme(a, a.b.CreateFCmpOLT(a.re(1), a.re(0)));
   return choose(a, less_equal(a, a.operands[0], a.operands[1]), a.operands[0]);
 }
 Parts emit_maximum(const RuleArguments& a) {
-  if (a.is_float()) return extreme(a, a.b.CreateFCmpOGT(a.re(1), a.re(0)));
   return choose(a, less_equal(a, a.operands[1], a.operands[0]), a.operands[0]);
 }
 Parts emit_fmin(const RuleArguments& a) {

@@ -367,3 +367,12 @@ def test_arrays_of_many_rows_of_nothing(shape):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, around)
+
+
+@pytest.mark.parametrize("value", [-0.7, 0.7, 0.0, -0.0, np.nan])
+def test_extremes_of_sizes_that_begin_with_zero(value):
+    def largest(x):
+        size = np.max(np.abs(np.asarray(x)), initial=0.0)
+        return size, bool(size <= 0.0), np.min(-np.abs(np.asarray(x)), initial=0.0)
+
+    np.testing.assert_array_equal(ingot.jit(largest)(value), largest(value))

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import _ingot
+
 _KNOWN = {
     operator.add: np.add,
     operator.iadd: np.add,
@@ -32,9 +34,7 @@ _BYTECODE = {
 
 def ufunc_of(f: Any) -> Any:
     """The ufunc, `np.add` or `np.multiply`, that a function of two numbers is; None: it is another, or an object that is called."""
-    from .._calls.function import Function
-
-    if type(f) is Function:  # of `ingot.jit`: what `ingot.vmap` and others return has a function of its own
+    if _ingot.Callable in type(f).__bases__:  # of `ingot.jit`: what `ingot.vmap` and others return has a function of its own
         f = f.__ingot_function__
     if type(f) is types.FunctionType:
         return _ufunc_of_code(f.__code__)

@@ -23,7 +23,6 @@
 #include "frontend/kinds/sets.h"
 #include "frontend/kinds/special_methods.h"
 #include "frontend/kinds/strings.h"
-#include "frontend/routines/functions.h"
 #include "frontend/tracer/builtins.h"
 #include "frontend/tracer/checkpoint.h"
 #include "frontend/tracer/evaluate.h"

@@ -293,12 +293,6 @@ Value activate(Tracer& t, Frame& frame, std::map<std::string, Value> locals, nb:
   return Parameters(t).with_copies(frame, run_all);
 }
 
-nb::object builtins_of(const nb::dict& globals) {
-  const nb::str key("__builtins__");
-  const nb::object own = globals.contains(key) ? globals[key] : imported("builtins");
-  return PyModule_Check(own.ptr()) ? attribute(own, "__dict__") : own;
-}
-
 Value run_function(Tracer& t, nb::object function, std::map<std::string, Value> locals, nb::handle node) {
   Frame frame;
   frame.function = function;

@@ -10,9 +10,6 @@ std::string module_of(const Frame& frame);
 void prepare(Tracer& t, Frame& frame, nb::handle node);
 /// Evaluates the body of a function in an activation.
 Value activate(Tracer& t, Frame& frame, std::map<std::string, Value> locals, nb::handle node);
-/// The names that functions with such globals ask for after these: a dict, or what a program has put there.
-nb::object builtins_of(const nb::dict& globals);
-
 Value run_function(Tracer& t, nb::object function, std::map<std::string, Value> locals, nb::handle node);
 [[noreturn]] void refuse_recursion(Tracer& t, const Frame& frame, nb::handle node);
 /// How many `return` statements these statements hold, without those of inner functions.

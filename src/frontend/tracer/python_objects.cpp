@@ -21,6 +21,12 @@ std::string text_of(nb::handle object) {
   throw LoneSurrogate{};
 }
 
+nb::object builtins_of(const nb::dict& globals) {
+  const nb::str key("__builtins__");
+  const nb::object own = globals.contains(key) ? globals[key] : imported("builtins");
+  return PyModule_Check(own.ptr()) ? attribute(own, "__dict__") : own;
+}
+
 bool is_counted(nb::handle object) {
   if (PyFunction_Check(object.ptr())) {
     // A generator or coroutine: a Python function with a mark.

@@ -63,6 +63,9 @@ inline bool is_vectorized(nb::handle object) {
   return nb::isinstance(object, imported("ingot._vectorize").attr("Vectorized"));
 }
 
+/// The names that functions with such globals ask for after these: a dict, or what a program has put there.
+nb::object builtins_of(const nb::dict& globals);
+
 /// An expression as Python writes it.
 inline std::string as_written(nb::handle e) { return text_of(imported("ast").attr("unparse")(e)); }
 
