@@ -375,4 +375,4 @@ def test_extremes_of_sizes_that_begin_with_zero(value):
         size = np.max(np.abs(np.asarray(x)), initial=0.0)
         return size, bool(size <= 0.0), np.min(-np.abs(np.asarray(x)), initial=0.0)
 
-    np.testing.assert_array_equal(ingot.jit(largest)(value), largest(value))
+    np.testing.assert_array_equal(jitted(largest)(value), largest(value))
