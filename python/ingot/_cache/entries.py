@@ -190,6 +190,8 @@ def found_facts(entry: Entry, function: types.FunctionType, objects: list[Any]) 
 
 
 Guard = tuple[Any, str, Any, bool, bool]
+_Seen = dict[tuple[int, str, bool], tuple[Any, bool]]
+"""What was read and whether it was there, by the number of its owner, its name, and whether that is looked for in a class."""
 
 
 def _is_ours(owner: Any) -> bool:
@@ -208,9 +210,9 @@ def _of_users(guards: Iterable[Guard]) -> list[Guard]:
     return [guard for guard in guards if id(guard[0]) not in ours and not _is_ours(guard[0])]
 
 
-def _seen(guards: Iterable[Guard]) -> dict[tuple[int, str, bool], tuple[Any, bool]] | None:
+def _seen(guards: Iterable[Guard]) -> _Seen | None:
     """What was read, of the user's objects; None: something has changed between two looks at it."""
-    found: dict[tuple[int, str, bool], tuple[Any, bool]] = {}
+    found: _Seen = {}
     for owner, name, expected, present, in_class in _of_users(guards):
         before = found.setdefault((id(owner), name, in_class), (expected, present))
         if not _is_equal(before, (expected, present)):
@@ -221,13 +223,17 @@ def _seen(guards: Iterable[Guard]) -> dict[tuple[int, str, bool], tuple[Any, boo
 def are_same_guards(some: Iterable[Guard], others: Iterable[Guard]) -> bool:
     """Whether code was made of the same, of the user's objects and numbers, whatever these are by now."""
     mine, theirs = _seen(some), _seen(others)
-    return mine is not None and theirs is not None and mine.keys() == theirs.keys() and do_agree(some, others)
+    return mine is not None and theirs is not None and mine.keys() == theirs.keys() and _agree(mine, theirs)
 
 
 def do_agree(some: Iterable[Guard], others: Iterable[Guard]) -> bool:
     """Whether what both have looked at was the same."""
     mine, theirs = _seen(some), _seen(others)
-    return mine is not None and theirs is not None and all(_is_equal(mine[key], theirs[key]) for key in mine.keys() & theirs.keys())
+    return mine is not None and theirs is not None and _agree(mine, theirs)
+
+
+def _agree(mine: _Seen, theirs: _Seen) -> bool:
+    return all(_is_equal(mine[key], theirs[key]) for key in mine.keys() & theirs.keys())
 
 
 def _is_equal(a: tuple[Any, bool], b: tuple[Any, bool]) -> bool:

@@ -190,7 +190,7 @@ def _are_alike(f: FunctionType, other: FunctionType, known: set[tuple[int, int]]
     The other one is not a user's, or has nothing that may change."""
     if f.__globals__ is not other.__globals__ or f.__code__.co_filename != other.__code__.co_filename or _called(f) != _called(other):
         return False
-    if set(f.__dict__) - _OWN or (other.__dict__.keys() != _OWN and not (_has_nothing(other) and not other.__dict__)):
+    if f.__dict__.keys() - _OWN or not (other.__dict__.keys() == _OWN or (_has_nothing(other) and not other.__dict__)):
         return False
     mine, theirs = f.__closure__, other.__closure__
     if f.__defaults__ is not None or other.__defaults__ is not None or f.__kwdefaults__ or other.__kwdefaults__:

@@ -23,7 +23,7 @@ TOGETHER = 8
 """How many segments are combined at the same time."""
 IN_ORDER = 2**21
 """Fewer integers are scanned in one pass, which takes as long as reading and writing them."""
-NEAR = 256
+NEAR = 512
 """How many runs `scan` reads twice before it goes on."""
 
 
